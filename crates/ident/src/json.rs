@@ -1,0 +1,97 @@
+//! Canonical JSON (RFC 8785): what is named by the digest of its bytes is read only from the
+//! canonical bytes, so that one value has one digest (I2).
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Why a document was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// Longer than its bound.
+    #[error("document of {len} bytes is longer than the {max} allowed")]
+    TooLong {
+        /// Its length.
+        len: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// Not JSON, or not of this shape: an unknown, missing or mistyped field.
+    #[error("does not parse: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// The same value, but spelled otherwise than RFC 8785 does.
+    #[error("not canonical JSON (RFC 8785): first difference at byte {at}")]
+    NotCanonical {
+        /// Offset of the first differing byte.
+        at: usize,
+    },
+}
+
+/// Writes a value as canonical JSON.
+pub fn to_canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, JsonError> {
+    Ok(serde_json_canonicalizer::to_vec(value)?)
+}
+
+/// Reads a value from canonical JSON of at most `max` bytes. The caller keeps using the bytes it
+/// passed in: they are what is hashed and enforced. The types must deny unknown fields.
+pub fn from_canonical<T: Serialize + DeserializeOwned>(
+    bytes: &[u8],
+    max: usize,
+) -> Result<T, JsonError> {
+    if bytes.len() > max {
+        return Err(JsonError::TooLong {
+            len: bytes.len(),
+            max,
+        });
+    }
+    let value: T = serde_json::from_slice(bytes)?;
+    let canonical = to_canonical(&value)?;
+    if canonical != bytes {
+        let same = canonical
+            .iter()
+            .zip(bytes)
+            .take_while(|(a, b)| a == b)
+            .count();
+        return Err(JsonError::NotCanonical { at: same });
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Serialize, Deserialize, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Doc {
+        a: u64,
+        b: String,
+    }
+
+    #[test]
+    fn only_the_canonical_bytes_parse() {
+        let doc = Doc {
+            a: 1,
+            b: "ü\n".into(),
+        };
+        let bytes = to_canonical(&doc).unwrap();
+        assert_eq!(bytes, "{\"a\":1,\"b\":\"ü\\n\"}".as_bytes());
+        assert_eq!(from_canonical::<Doc>(&bytes, 100).unwrap(), doc);
+        assert!(matches!(
+            from_canonical::<Doc>(&bytes, 3),
+            Err(JsonError::TooLong { .. })
+        ));
+        for bad in [
+            "{\"b\":\"x\",\"a\":1}",
+            "{\"a\":1, \"b\":\"x\"}",
+            "{\"a\":1,\"b\":\"x\",\"c\":0}",
+            "{\"a\":1}",
+            "{\"a\":1,\"a\":1,\"b\":\"x\"}",
+            "{\"a\":1,\"b\":\"x\"}\n",
+            "{\"a\":1,\"b\":\"\\u0078\"}",
+        ] {
+            assert!(from_canonical::<Doc>(bad.as_bytes(), 100).is_err(), "{bad}");
+        }
+    }
+}
