@@ -1,0 +1,264 @@
+//! What parses but should be looked at.
+
+use siegel_attest::{Profile, ReferenceValue, TeeKind};
+use siegel_ident::Seconds;
+
+use crate::finding::Severity::{self, Error, Info, Warning};
+use crate::{AccessPolicy, Finding};
+
+/// Above this, ε promises little (a common line for user-level guarantees).
+const EPSILON_LARGE: f64 = 8.0;
+/// Above this, δ is too large for a population of a million.
+const DELTA_LARGE: f64 = 1e-5;
+const KEY_TTL_LONG: Seconds = Seconds(24 * 3600);
+const WINDOW_LONG: Seconds = Seconds(366 * 86_400);
+
+/// Everything worth saying about a policy, worst first. An error means that nobody should upload
+/// under it.
+pub fn lint(policy: &AccessPolicy) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = [
+        trust(policy),
+        privacy(policy),
+        lifetimes(policy),
+        binaries(policy),
+    ]
+    .concat();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+fn trust(policy: &AccessPolicy) -> Vec<Finding> {
+    let simulated = all_values(policy).any(|value| value.tee == TeeKind::Simulated);
+    found([
+        when(
+            policy.profile == Profile::Production && simulated,
+            Error,
+            "simulated-in-production",
+            "I11",
+            "a production policy names reference values of simulated TEEs, which protect nothing: \
+             name measurements of real ones",
+        ),
+        when(
+            policy.is_simulation(),
+            Warning,
+            "insecure-simulation",
+            "I11",
+            "INSECURE SIMULATION: whoever runs the simulation can read every upload",
+        ),
+        when(
+            policy.is_unwitnessed(),
+            Warning,
+            "unwitnessed",
+            "I1",
+            "UNWITNESSED: nobody but the operator vouches that all see the same log",
+        ),
+        when(
+            policy.suites.contains(&1),
+            Info,
+            "suite-classical",
+            "",
+            "suite 1 (X25519): uploads recorded today could be opened with a quantum computer; \
+             suite 2 (X-Wing) resists that",
+        ),
+    ])
+}
+
+fn privacy(policy: &AccessPolicy) -> Vec<Finding> {
+    let stated = &policy.privacy;
+    let least = stated.least_epsilon();
+    found([
+        when(
+            stated.epsilon.upper() > EPSILON_LARGE,
+            Warning,
+            "epsilon-large",
+            "I6",
+            format!(
+                "epsilon = {} is a weak promise; above 8 it says little",
+                stated.epsilon
+            ),
+        ),
+        when(
+            stated.delta.upper() > DELTA_LARGE,
+            Warning,
+            "delta-large",
+            "I6",
+            format!(
+                "delta = {} is large: keep it well below one in the users",
+                stated.delta
+            ),
+        ),
+        when(
+            stated.epsilon.nearest() > least * 1.01 + 0.01,
+            Info,
+            "epsilon-loose",
+            "I6",
+            format!(
+                "the budget gives epsilon = {least:.6}; the stated {} is looser",
+                stated.epsilon
+            ),
+        ),
+    ])
+}
+
+fn lifetimes(policy: &AccessPolicy) -> Vec<Finding> {
+    let window = policy.not_after.since(policy.not_before);
+    found([
+        when(
+            policy.key_ttl > KEY_TTL_LONG,
+            Warning,
+            "key-ttl-long",
+            "I9",
+            format!(
+                "keys live {}: a broken worker exposes all uploads of that time",
+                policy.key_ttl
+            ),
+        ),
+        when(
+            policy.key_ttl > window,
+            Warning,
+            "key-ttl-beyond-window",
+            "I9",
+            format!("keys live {}, the policy only {window}", policy.key_ttl),
+        ),
+        when(
+            window > WINDOW_LONG,
+            Warning,
+            "window-long",
+            "I9",
+            format!(
+                "the policy is in use for {} days: renew it more often",
+                window.0 / 86_400
+            ),
+        ),
+    ])
+}
+
+fn binaries(policy: &AccessPolicy) -> Vec<Finding> {
+    let (root, worker) = (
+        &policy.roles.root.reference_values,
+        &policy.roles.worker.reference_values,
+    );
+    let kms = &policy.kms.reference_values;
+    let meet = |a: &[ReferenceValue], b: &[ReferenceValue]| a.iter().any(|value| b.contains(value));
+    found([
+        when(
+            meet(root, worker) || meet(root, kms) || meet(worker, kms),
+            Warning,
+            "roles-share-measurement",
+            "I3",
+            "two roles accept the same measurement: one binary can play both",
+        ),
+        when(
+            policy.rebuilders == 0,
+            Info,
+            "not-rebuilt",
+            "",
+            "nobody is required to have rebuilt the binaries from source",
+        ),
+    ])
+}
+
+fn all_values(policy: &AccessPolicy) -> impl Iterator<Item = &ReferenceValue> {
+    let roles = &policy.roles;
+    let lists = [
+        &policy.kms.reference_values,
+        &roles.root.reference_values,
+        &roles.worker.reference_values,
+    ];
+    lists.into_iter().flatten()
+}
+
+fn when(
+    condition: bool,
+    severity: Severity,
+    id: &str,
+    invariant: &str,
+    message: impl Into<String>,
+) -> Option<Finding> {
+    condition.then(|| Finding::new(severity, id, invariant, message))
+}
+
+fn found<const N: usize>(findings: [Option<Finding>; N]) -> Vec<Finding> {
+    findings.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{measured, production, sample};
+
+    fn ids(policy: &AccessPolicy) -> Vec<String> {
+        lint(policy).into_iter().map(|f| f.id).collect()
+    }
+
+    /// I11, I1. What a simulation must always say.
+    #[test]
+    fn i11_a_simulation_and_a_lone_log_are_said() {
+        let findings = lint(&sample());
+        assert_eq!(
+            ids(&sample()),
+            [
+                "insecure-simulation",
+                "unwitnessed",
+                "suite-classical",
+                "not-rebuilt"
+            ]
+        );
+        assert!(findings[0].message.contains("INSECURE SIMULATION"));
+        assert!(findings[1].message.contains("UNWITNESSED"));
+        assert_eq!(findings[0].invariant.as_deref(), Some("I11"));
+        assert!(!Finding::any_error(&findings));
+    }
+
+    /// I11. Catches a production policy whose reference values are simulated, in any role.
+    #[test]
+    fn i11_simulated_values_in_production_are_an_error() {
+        let findings = lint(&production());
+        assert_eq!(findings[0].id, "simulated-in-production");
+        assert!(Finding::any_error(&findings));
+        assert!(!ids(&production()).contains(&"unwitnessed".to_owned()));
+    }
+
+    #[test]
+    fn each_warning_has_its_cause() {
+        let with = |change: &dyn Fn(&mut AccessPolicy)| {
+            let mut policy = sample();
+            change(&mut policy);
+            ids(&policy)
+        };
+        let has =
+            |ids: Vec<String>, id: &str| assert!(ids.iter().any(|i| i == id), "{id}: {ids:?}");
+        has(
+            with(&|p| p.privacy.epsilon = "8.1".parse().unwrap()),
+            "epsilon-large",
+        );
+        has(
+            with(&|p| p.privacy.epsilon = "3".parse().unwrap()),
+            "epsilon-loose",
+        );
+        has(
+            with(&|p| p.privacy.delta = "0.0001".parse().unwrap()),
+            "delta-large",
+        );
+        has(with(&|p| p.key_ttl = Seconds(86_401)), "key-ttl-long");
+        has(
+            with(&|p| p.not_after = p.not_before.plus(Seconds(100))),
+            "key-ttl-beyond-window",
+        );
+        has(
+            with(&|p| p.not_after = p.not_before.plus(Seconds(400 * 86_400))),
+            "window-long",
+        );
+        has(
+            with(&|p| p.roles.root.reference_values = vec![measured(3)]),
+            "roles-share-measurement",
+        );
+        assert!(!with(&|p| p.suites = vec![2]).contains(&"suite-classical".to_owned()));
+    }
+
+    #[test]
+    fn worst_first() {
+        let severities: Vec<_> = lint(&production()).iter().map(|f| f.severity).collect();
+        assert!(severities.is_sorted_by(|a, b| a >= b));
+    }
+}
