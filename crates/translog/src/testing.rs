@@ -1,0 +1,151 @@
+//! A log and a signer in memory, for tests: real signatures, real proofs, no server.
+
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _};
+
+use crate::bundle::Bundle;
+use crate::checkpoint::{Checkpoint, log_id};
+use crate::dsse::{Envelope, pae};
+use crate::error::ProofError;
+use crate::hashedrekord::HashedRekord;
+use crate::intoto::Statement;
+use crate::key::SpkiKey;
+use crate::tlog_entry::{InclusionProof, TlogEntry};
+use crate::tree::Tree;
+use crate::verify::LogAnchors;
+
+/// A P-256 key that signs statements. Its signatures are random, as everywhere.
+pub struct TestSigner {
+    pair: EcdsaKeyPair,
+    key: SpkiKey,
+}
+
+impl TestSigner {
+    /// A fresh key.
+    ///
+    /// # Errors
+    /// [`ProofError::Key`] if the random source fails.
+    pub fn generate() -> Result<Self, ProofError> {
+        let (rng, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
+        let failed = ProofError::Key("cannot make a test key");
+        let Ok(pkcs8) = EcdsaKeyPair::generate_pkcs8(algorithm, &rng) else {
+            return Err(failed);
+        };
+        let Ok(pair) = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &rng) else {
+            return Err(failed);
+        };
+        let key = SpkiKey::from_point(pair.public_key().as_ref())?;
+        Ok(Self { pair, key })
+    }
+
+    /// The public key.
+    pub fn key(&self) -> SpkiKey {
+        self.key
+    }
+
+    /// Signs any payload, right or wrong.
+    ///
+    /// # Errors
+    /// [`ProofError::Key`] if the random source fails.
+    pub fn sign(&self, payload: Vec<u8>) -> Result<Envelope, ProofError> {
+        let signature = self
+            .pair
+            .sign(&SystemRandom::new(), &pae(&payload))
+            .map_err(|_| ProofError::Key("cannot sign"))?
+            .as_ref()
+            .to_vec();
+        Ok(Envelope { payload, signature })
+    }
+}
+
+/// A log with a seeded Ed25519 key.
+pub struct TestLog {
+    origin: String,
+    pair: Ed25519KeyPair,
+    tree: Tree,
+}
+
+impl TestLog {
+    /// An empty log. The key is a function of the seed.
+    #[allow(clippy::expect_used)] // 32 bytes are always a seed
+    pub fn new(origin: &str, seed: [u8; 32]) -> Self {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).expect("32 bytes");
+        Self {
+            origin: origin.to_owned(),
+            pair,
+            tree: Tree::new(),
+        }
+    }
+
+    /// The log's name.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The log's public key.
+    pub fn key(&self) -> [u8; 32] {
+        let mut key = [0; 32];
+        key.copy_from_slice(self.pair.public_key().as_ref());
+        key
+    }
+
+    /// What a verifier would pin.
+    pub fn anchors(&self) -> LogAnchors {
+        LogAnchors::unwitnessed(&self.origin, self.key())
+    }
+
+    /// The signed checkpoint of the log as it stands.
+    pub fn checkpoint(&self) -> String {
+        let checkpoint = Checkpoint {
+            origin: self.origin.clone(),
+            size: self.tree.size(),
+            root: self.tree.root(),
+        };
+        checkpoint.to_note(&self.key(), &self.sign(&checkpoint.note_text()))
+    }
+
+    /// The log key's signature over any note text, right or wrong.
+    pub fn sign(&self, text: &str) -> [u8; 64] {
+        let mut signature = [0; 64];
+        signature.copy_from_slice(self.pair.sign(text.as_bytes()).as_ref());
+        signature
+    }
+
+    /// Signs a statement about `artifact`, logs it and returns the bundle bytes.
+    ///
+    /// # Errors
+    /// [`ProofError`] if signing or writing fails.
+    pub fn publish(
+        &mut self,
+        signer: &TestSigner,
+        name: &str,
+        artifact: &[u8],
+        predicate_type: &str,
+    ) -> Result<Vec<u8>, ProofError> {
+        let statement = Statement::about(name, artifact, predicate_type).to_bytes()?;
+        let envelope = signer.sign(statement)?;
+        self.log(&envelope, &signer.key())
+    }
+
+    /// Logs an envelope as it is and returns the bundle bytes.
+    ///
+    /// # Errors
+    /// [`ProofError`] if writing fails.
+    pub fn log(&mut self, envelope: &Envelope, key: &SpkiKey) -> Result<Vec<u8>, ProofError> {
+        let entry = self.append(HashedRekord::of(envelope, key).canonical_body());
+        Bundle::new(envelope.clone(), key, entry).to_json()
+    }
+
+    /// Appends any body and returns the entry with its proof.
+    pub fn append(&mut self, body: Vec<u8>) -> TlogEntry {
+        let index = self.tree.push(crate::merkle::leaf_hash(&body));
+        let size = self.tree.size();
+        let hashes = self.tree.inclusion_proof(index, size).unwrap_or_default();
+        TlogEntry {
+            log_index: index,
+            log_id: log_id(&self.origin, &self.key()),
+            proof: InclusionProof::new(index, size, self.tree.root(), hashes, self.checkpoint()),
+            canonicalized_body: body,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A growing Merkle tree that proves in logarithmic time.
+
+use siegel_ident::Digest;
+
+use crate::merkle::{empty_root, node_hash};
+
+/// All complete nodes of an RFC 6962 tree, level by level: about 64 bytes per leaf.
+#[derive(Clone, Default)]
+pub struct Tree {
+    /// `levels[l][i]` is the root over leaves `i·2^l .. (i+1)·2^l`.
+    levels: Vec<Vec<Digest>>,
+}
+
+impl Tree {
+    /// A tree without leaves.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of leaves.
+    pub fn size(&self) -> u64 {
+        self.levels.first().map_or(0, |leaves| leaves.len() as u64)
+    }
+
+    /// Adds a leaf by its leaf hash; returns its index.
+    pub fn push(&mut self, leaf: Digest) -> u64 {
+        let index = self.size();
+        let mut node = Some(leaf);
+        let mut level = 0;
+        while let Some(hash) = node {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            node = self.levels.get_mut(level).and_then(|nodes| {
+                nodes.push(hash);
+                // A second child completes its parent.
+                match (nodes.len() % 2, nodes.as_slice()) {
+                    (0, [.., left, right]) => Some(node_hash(left, right)),
+                    _ => None,
+                }
+            });
+            level += 1;
+        }
+        index
+    }
+
+    /// Forgets all leaves from `size` on.
+    pub fn truncate(&mut self, size: u64) {
+        for (level, nodes) in self.levels.iter_mut().enumerate() {
+            nodes.truncate((size >> level) as usize);
+        }
+    }
+
+    /// The root over all leaves.
+    pub fn root(&self) -> Digest {
+        self.root_at(self.size()).unwrap_or_else(empty_root)
+    }
+
+    /// The root over the first `size` leaves; `None` if there are fewer.
+    pub fn root_at(&self, size: u64) -> Option<Digest> {
+        match size {
+            0 => Some(empty_root()),
+            _ => self.range(0, size),
+        }
+    }
+
+    /// The complete node `index` of `level` (0 = leaves).
+    pub fn node(&self, level: u32, index: u64) -> Option<Digest> {
+        let index = usize::try_from(index).ok()?;
+        self.levels.get(level as usize)?.get(index).copied()
+    }
+
+    /// The inclusion proof of leaf `index` in the tree of the first `size` leaves, lowest sibling
+    /// first.
+    pub fn inclusion_proof(&self, index: u64, size: u64) -> Option<Vec<Digest>> {
+        if index >= size || size > self.size() {
+            return None;
+        }
+        let (mut start, mut end) = (0, size);
+        let mut path = Vec::new();
+        while end - start > 1 {
+            let middle = start + split(end - start);
+            if index < middle {
+                path.push(self.range(middle, end)?);
+                end = middle;
+            } else {
+                path.push(self.range(start, middle)?);
+                start = middle;
+            }
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// The proof that the first `from` leaves are a prefix of the first `to` (RFC 6962 2.1.2).
+    pub fn consistency_proof(&self, from: u64, to: u64) -> Option<Vec<Digest>> {
+        if from > to || to > self.size() {
+            return None;
+        }
+        if from == 0 || from == to {
+            return Some(Vec::new());
+        }
+        let (mut start, mut end) = (0, to);
+        let mut path = Vec::new();
+        // `from` stays inside (start, end]; at the end it is the edge of a complete node.
+        while from != end {
+            let middle = start + split(end - start);
+            if from <= middle {
+                path.push(self.range(middle, end)?);
+                end = middle;
+            } else {
+                path.push(self.range(start, middle)?);
+                start = middle;
+            }
+        }
+        if start != 0 {
+            path.push(self.range(start, end)?);
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// MTH of RFC 6962 over leaves `start..end`, where `start` is a multiple of the largest power
+    /// of two that fits: the only ranges that the recursion meets.
+    fn range(&self, start: u64, end: u64) -> Option<Digest> {
+        let size = end - start;
+        if size.is_power_of_two() {
+            let level = size.trailing_zeros();
+            return self.node(level, start >> level);
+        }
+        let middle = start + split(size);
+        Some(node_hash(
+            &self.range(start, middle)?,
+            &self.range(middle, end)?,
+        ))
+    }
+}
+
+impl FromIterator<Digest> for Tree {
+    fn from_iter<I: IntoIterator<Item = Digest>>(leaves: I) -> Self {
+        let mut tree = Self::new();
+        for leaf in leaves {
+            tree.push(leaf);
+        }
+        tree
+    }
+}
+
+/// The largest power of two below `size` (`size` ≥ 2).
+fn split(size: u64) -> u64 {
+    1 << (63 - (size - 1).leading_zeros())
+}
