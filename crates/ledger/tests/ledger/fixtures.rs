@@ -1,0 +1,171 @@
+//! Policies, workloads and claims as the tests use them.
+
+use siegel_attest::{Profile, ReferenceValue, TeeKind, root_config, worker_config};
+use siegel_ident::{
+    Budget, Delta, Digest, EpochId, InputRoot, Measurement, NanoRho, PolicyDigest, ProgramDigest,
+    RunId, Seconds, Step, Timestamp,
+};
+use siegel_ledger::{Effect, Event, FreshRun, RunClaim, Workload, WorkloadRole, Wrapped};
+use siegel_policy::{
+    AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
+    Privacy, Recipient, RoleRule, Roles, RunParameters, Unit,
+};
+
+use crate::world::World;
+
+pub(crate) const START: u64 = 1_700_000_000;
+pub(crate) const TTL: u64 = 1000;
+pub(crate) const PIPELINE: &str = "org.example.words";
+
+pub(crate) fn cost(rho: u64, delta: u64) -> Budget {
+    Budget {
+        rho_nano: NanoRho(rho),
+        delta0: Delta(delta),
+    }
+}
+
+pub(crate) fn reference(name: &str) -> ReferenceValue {
+    ReferenceValue {
+        tee: TeeKind::Simulated,
+        measurement: Measurement::of(name.as_bytes()),
+    }
+}
+
+pub(crate) fn program() -> ProgramDigest {
+    ProgramDigest::of(b"program")
+}
+
+pub(crate) fn run_id(n: u8) -> RunId {
+    RunId::from_bytes([n; 16])
+}
+
+impl World {
+    /// A policy that this cluster takes.
+    pub(crate) fn policy(&self) -> AccessPolicy {
+        AccessPolicy {
+            schema: AccessPolicy::SCHEMA.to_owned(),
+            name: "words".to_owned(),
+            pipeline: PIPELINE.to_owned(),
+            predecessor: None,
+            not_before: Timestamp(START),
+            not_after: Timestamp(START + 100_000),
+            profile: Profile::Simulation,
+            log: LogRule {
+                origin: self.log.origin().to_owned(),
+                witnesses: 0,
+            },
+            kms: KmsRule {
+                cluster_id: self.ledger.cluster_id(),
+                config: self.config,
+                reference_values: vec![reference("kms")],
+            },
+            roles: Roles {
+                root: RoleRule {
+                    reference_values: vec![reference("root")],
+                },
+                worker: RoleRule {
+                    reference_values: vec![reference("worker")],
+                },
+            },
+            programs: vec![program()],
+            sideloads: Vec::new(),
+            input: InputSchema {
+                columns: vec![Column {
+                    name: "words".to_owned(),
+                    kind: ColumnKind::Words,
+                }],
+            },
+            suites: vec![1],
+            key_ttl: Seconds(TTL),
+            privacy: Privacy {
+                unit: Unit::Installation,
+                adjacency: Adjacency::ZeroOut,
+                mechanisms: vec![Mechanism::DiscreteGaussian],
+                total: cost(100, 50),
+                epsilon: "4".parse().unwrap(),
+                delta: "0.000001".parse().unwrap(),
+            },
+            bounds: Bounds {
+                max_items_per_user: 32,
+            },
+            min_blobs: 2,
+            public_counters: Vec::new(),
+            recipients: vec![Recipient::Public],
+            rebuilders: 0,
+        }
+    }
+
+    pub(crate) fn root(&self, n: u8) -> Workload {
+        Workload {
+            role: WorkloadRole::Root,
+            measured: reference("root"),
+            config: root_config(self.config, program()),
+            signing_key: vec![n; 32],
+            kem_key: vec![n; 1218],
+        }
+    }
+
+    pub(crate) fn worker(&self, n: u8) -> Workload {
+        Workload {
+            role: WorkloadRole::Worker,
+            measured: reference("worker"),
+            config: worker_config(self.config),
+            signing_key: vec![n; 32],
+            kem_key: vec![n; 1218],
+        }
+    }
+
+    /// A claim of two steps that costs (30, 6) in all.
+    pub(crate) fn claim(&self, policy: PolicyDigest, epochs: Vec<EpochId>) -> RunClaim {
+        RunClaim {
+            policy,
+            program: program(),
+            parameters: parameters(&[cost(10, 2), cost(20, 4)]),
+            epochs,
+            deadline: Timestamp(self.now + 500),
+            input_root: InputRoot::of(b"inputs"),
+            blob_count: 10,
+            root: self.root(1),
+        }
+    }
+}
+
+pub(crate) fn parameters(steps: &[Budget]) -> Vec<u8> {
+    let plan = Digest::of(b"plan");
+    RunParameters::new(plan, steps.to_vec())
+        .unwrap()
+        .to_bytes()
+        .unwrap()
+}
+
+pub(crate) fn fresh(n: u8) -> FreshRun {
+    FreshRun {
+        run: run_id(n),
+        secret: Wrapped::new(vec![n; 60]),
+    }
+}
+
+pub(crate) fn run_event(n: u8, claim: &RunClaim) -> Event {
+    Event::RegisterRun {
+        claim: claim.clone(),
+        fresh: Some(fresh(n)),
+    }
+}
+
+pub(crate) fn receipts_of(effects: &[Effect]) -> Vec<u64> {
+    effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Receipt { seq, .. } => Some(*seq),
+            _ => None,
+        })
+        .collect()
+}
+
+pub(crate) fn first_release(run: RunId, bundle: Vec<u8>) -> Event {
+    Event::OpenRelease {
+        run,
+        step: Step(1),
+        bundle,
+    }
+}
