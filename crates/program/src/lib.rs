@@ -1,0 +1,35 @@
+//! Programs as data: bundles, records, kinds, plans, and the one way from client values to
+//! anything else (I5).
+//!
+//! A worker turns sealed records into exact integer sums per block of privacy units
+//! ([`SumBuilder`]); a root adds the sums and can take out only a noisy total ([`Total`]). Who is
+//! one unit, and how much of a unit counts, is decided here alone (I4).
+
+pub mod allowed;
+pub mod bundle;
+pub mod error;
+pub mod executor;
+pub mod histogram;
+pub mod input;
+pub mod kind;
+pub mod plan;
+pub mod record;
+pub mod sum;
+pub mod table;
+pub mod total;
+pub mod unit;
+pub mod vocabulary;
+
+pub use bundle::Bundle;
+pub use error::ProgramError;
+pub use executor::{Executor, Stop};
+pub use histogram::{Histogram, HistogramSpec};
+pub use input::{check_sorted, input_root};
+pub use kind::Kind;
+pub use plan::{Plan, Release, StepPlan};
+pub use record::{Column, Record};
+pub use sum::{BlockSum, SumBuilder, SumPlace};
+pub use table::{Row, Table};
+pub use total::{Noise, Total};
+pub use unit::{BlockCount, IndexKey, UnitHash};
+pub use vocabulary::{OTHER, Vocabulary};
