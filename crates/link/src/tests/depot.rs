@@ -1,0 +1,216 @@
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{Stream, stream};
+use siegel_ident::{Digest, EpochId, PolicyDigest};
+use siegel_wire::v1::depot_server::{Depot, DepotServer};
+use siegel_wire::v1::{GetChunk, GetRequest, ListPage, ListRequest, PutChunk, PutReply};
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::depot::{DepotClient, ObjectKind, PutOutcome};
+use crate::{LinkError, Net, server};
+
+const MIB: usize = 1 << 20;
+
+/// A depot that may lie about what it serves and lists.
+#[derive(Clone, Default)]
+struct Fake {
+    objects: Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>,
+    listed: Vec<Vec<u8>>,
+}
+
+type Answer<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Depot for Fake {
+    async fn put(
+        &self,
+        request: Request<Streaming<PutChunk>>,
+    ) -> Result<Response<PutReply>, Status> {
+        let mut chunks = request.into_inner();
+        let (mut digest, mut bytes) = (Vec::new(), Vec::new());
+        let mut first = true;
+        while let Some(chunk) = chunks.message().await? {
+            assert_eq!(chunk.kind == i32::from(ObjectKind::Upload), first);
+            assert_eq!(chunk.digest.is_empty(), !first);
+            if first {
+                digest = chunk.digest;
+            }
+            bytes.extend(chunk.data);
+            first = false;
+        }
+        assert_eq!(Digest::of(&bytes).to_vec(), digest);
+        let duplicate = self.objects.lock().unwrap().insert(digest, bytes).is_some();
+        Ok(Response::new(PutReply { duplicate }))
+    }
+
+    type GetStream = Answer<GetChunk>;
+
+    async fn get(
+        &self,
+        request: Request<GetRequest>,
+    ) -> Result<Response<Answer<GetChunk>>, Status> {
+        let objects = self.objects.lock().unwrap();
+        let bytes = objects
+            .get(&request.into_inner().digest)
+            .cloned()
+            .ok_or_else(|| Status::not_found("no such object"))?;
+        let chunks: Vec<_> = bytes
+            .chunks(100_000)
+            .map(|c| Ok(GetChunk { data: c.to_vec() }))
+            .collect();
+        Ok(Response::new(Box::pin(stream::iter(chunks))))
+    }
+
+    type ListStream = Answer<ListPage>;
+
+    async fn list(&self, _: Request<ListRequest>) -> Result<Response<Answer<ListPage>>, Status> {
+        let pages: Vec<_> = self
+            .listed
+            .chunks(2)
+            .map(|c| {
+                Ok(ListPage {
+                    digests: c.to_vec(),
+                })
+            })
+            .collect();
+        Ok(Response::new(Box::pin(stream::iter(pages))))
+    }
+}
+
+async fn client_of(fake: Fake) -> DepotClient {
+    let net = Net::new();
+    let (at, incoming) = net.listen(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let serving = server()
+        .add_service(DepotServer::new(fake))
+        .serve_with_incoming(incoming);
+    tokio::spawn(serving);
+    DepotClient::new(net.channel(&at))
+}
+
+#[tokio::test]
+async fn objects_come_back_by_digest() {
+    let client = client_of(Fake::default()).await;
+    for len in [0, 1, 256 * 1024, 256 * 1024 + 1, 3 * MIB] {
+        let bytes = Bytes::from(vec![7; len]);
+        let digest = Digest::of(&bytes);
+        let put = client.put(ObjectKind::Upload, bytes.clone()).await.unwrap();
+        assert_eq!(
+            put,
+            PutOutcome {
+                digest,
+                duplicate: false
+            }
+        );
+        assert!(
+            client
+                .put(ObjectKind::Upload, bytes.clone())
+                .await
+                .unwrap()
+                .duplicate
+        );
+        assert!(client.get(ObjectKind::Upload, digest, len).await.unwrap() == bytes);
+    }
+}
+
+// I2: the depot is not believed. Catches a client that does not hash what it gets.
+#[tokio::test]
+async fn i2_other_bytes_are_refused() {
+    let fake = Fake::default();
+    let asked = Digest::of(b"right");
+    for wrong in [&b"wrong"[..], b"righ", b"right!", b""] {
+        fake.objects
+            .lock()
+            .unwrap()
+            .insert(asked.to_vec(), wrong.to_vec());
+        let client = client_of(fake.clone()).await;
+        let error = client
+            .get(ObjectKind::Sealed, asked, MIB)
+            .await
+            .unwrap_err();
+        assert!(matches!(error, LinkError::OtherBytes { .. }), "{error}");
+        assert!(!error.is_transient());
+    }
+}
+
+// I14: a depot that never stops sending cannot fill the memory.
+#[tokio::test]
+async fn i14_more_than_allowed_is_refused() {
+    let fake = Fake::default();
+    let bytes = vec![1; 300_000];
+    let digest = Digest::of(&bytes);
+    fake.objects.lock().unwrap().insert(digest.to_vec(), bytes);
+    let client = client_of(fake).await;
+    let error = client
+        .get(ObjectKind::Sealed, digest, 299_999)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, LinkError::TooMuch { max: 299_999, .. }),
+        "{error}"
+    );
+    assert!(
+        client
+            .get(ObjectKind::Sealed, digest, 300_000)
+            .await
+            .is_ok()
+    );
+}
+
+// I4: a digest listed twice would count one upload twice, were the order not strict.
+#[tokio::test]
+async fn i4_lists_are_strictly_ascending_digests() {
+    let digest = |b: u8| vec![b; 32];
+    let list = async |listed: Vec<Vec<u8>>| {
+        let client = client_of(Fake {
+            listed,
+            ..Fake::default()
+        })
+        .await;
+        client
+            .list(PolicyDigest::from_bytes([0; 32]), EpochId(1))
+            .await
+    };
+    let good = list(vec![digest(1), digest(2), digest(3)]).await.unwrap();
+    assert_eq!(
+        good.iter().map(|d| d.as_bytes()[0]).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    assert!(list(Vec::new()).await.unwrap().is_empty());
+    for bad in [
+        vec![digest(1), digest(1)],
+        vec![digest(1), digest(3), digest(2)],
+        vec![digest(1), vec![2; 31]],
+    ] {
+        assert!(matches!(list(bad).await, Err(LinkError::List { .. })));
+    }
+}
+
+// I8: the depot is killed and comes back on the same port while a client is patient.
+#[tokio::test]
+async fn i8_patience_bridges_a_restart() {
+    let net = Net::new();
+    let (at, incoming) = net.listen(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
+    drop(incoming);
+    let hasty = DepotClient::new(net.channel(&at));
+    let error = hasty
+        .put(ObjectKind::Upload, Bytes::from_static(b"x"))
+        .await
+        .unwrap_err();
+    assert!(error.is_transient(), "{error}");
+
+    let patient = DepotClient::new(net.channel(&at)).with_patience(Duration::from_secs(20));
+    let put = tokio::spawn(async move {
+        patient
+            .put(ObjectKind::Upload, Bytes::from_static(b"x"))
+            .await
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let (_, incoming) = net.listen(&at).await.unwrap();
+    let depot = DepotServer::new(Fake::default());
+    tokio::spawn(server().add_service(depot).serve_with_incoming(incoming));
+    assert!(!put.await.unwrap().unwrap().duplicate);
+}

@@ -1,0 +1,167 @@
+//! Nodes of a small simulation, each with a platform.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use siegel_attest::simulated::Attester;
+use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, TeeKind, worker_config};
+use siegel_ident::{ClusterId, ConfigDigest, Measurement, RunId, Secret};
+use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
+use siegel_session::{Expect, Identity, PeerKeys, Setup};
+use tokio::task::JoinHandle;
+
+use crate::{Acceptor, Endpoint, LinkService, Net, Refusal, SessionStream, refusal, server};
+
+pub(super) const CLUSTER: ClusterId = ClusterId::from_bytes([0xC1; 32]);
+pub(super) const RUN: RunId = RunId::from_bytes([7; 16]);
+pub(super) const SOON: Duration = Duration::from_secs(10);
+
+fn attester() -> Attester {
+    Attester::new(&Secret::new([9; 32])).unwrap()
+}
+
+pub(super) fn cluster() -> Arc<ClusterConfig> {
+    let measurement = Measurement::from_bytes([1; 32]);
+    Arc::new(ClusterConfig {
+        schema: ClusterConfig::SCHEMA.into(),
+        profile: Profile::Simulation,
+        simulation_root: Some(attester().public_key()),
+        peers: vec![ReferenceValue {
+            tee: TeeKind::Simulated,
+            measurement,
+        }],
+        min_voters: 1,
+        log_origin: "log".into(),
+        log_key: [0; 32],
+        witnesses: 0,
+        seed: None,
+    })
+}
+
+/// Quotes as the launcher would for a process with this measurement and configuration.
+struct Quotes(Measurement, ConfigDigest);
+
+impl QuoteSource for Quotes {
+    fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>> {
+        let now = siegel_platform::Clock::now(&SystemClock);
+        let evidence = attester().attest(self.0, self.1, report_data, now);
+        Box::pin(async move { Ok(evidence) })
+    }
+}
+
+/// A process.
+#[derive(Clone)]
+pub(super) struct Node {
+    pub(super) platform: Platform,
+    pub(super) identity: Arc<Identity>,
+}
+
+pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
+    let kms = cluster().digest().unwrap();
+    let config = if role == Role::KmsPeer {
+        kms
+    } else {
+        worker_config(kms)
+    };
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let identity = Identity::new(&mut rng, role, vec![0, 2, seed as u8], config).unwrap();
+    let quotes = Quotes(Measurement::from_bytes([measured; 32]), config);
+    let platform = Platform::new(
+        Arc::new(SystemClock),
+        Arc::new(quotes),
+        StartInfo::default(),
+        |_| (),
+    );
+    Node {
+        platform,
+        identity: Arc::new(identity),
+    }
+}
+
+pub(super) fn kms_node() -> Node {
+    node(Role::KmsPeer, 1, 1)
+}
+
+pub(super) fn worker() -> Node {
+    node(Role::Worker, 2, 3)
+}
+
+pub(super) fn root() -> Node {
+    node(Role::Root, 3, 2)
+}
+
+impl Node {
+    pub(super) fn keys(&self) -> PeerKeys {
+        self.identity.keys()
+    }
+
+    pub(super) fn setup(&self, expect: Expect, run: Option<RunId>) -> Setup {
+        let founded = self.identity.role() == Role::KmsPeer;
+        let deployment = founded.then_some(CLUSTER);
+        Setup {
+            identity: self.identity.clone(),
+            deployment,
+            run,
+            expect,
+        }
+    }
+}
+
+/// Answers every message with itself reversed. A KMS node accepts everybody, a worker only the
+/// root of [`RUN`].
+pub(super) struct Echo {
+    pub(super) node: Node,
+    pub(super) root: PeerKeys,
+}
+
+impl Acceptor for Echo {
+    async fn setup(&self, run: Option<RunId>) -> Result<Setup, Refusal> {
+        match (self.node.identity.role(), run) {
+            (Role::KmsPeer, _) => Ok(self.node.setup(Expect::KmsOrWorkload(cluster()), run)),
+            (_, Some(RUN)) => {
+                let keys = vec![self.root.clone()];
+                Ok(self.node.setup(
+                    Expect::Vouched {
+                        role: Role::Root,
+                        keys,
+                    },
+                    run,
+                ))
+            }
+            _ => Err(refusal("unknown-run", "I3", "link", "no such run here")),
+        }
+    }
+
+    async fn serve(&self, mut stream: SessionStream) {
+        while let Ok(Some(mut message)) = stream.recv().await {
+            match message.as_slice() {
+                b"silence" => continue,
+                b"drop" => return,
+                _ => message.reverse(),
+            }
+            if stream.send(&message).await.is_err() {
+                return;
+            }
+        }
+        let _ = stream.close().await;
+    }
+}
+
+/// An echo node on this endpoint: where it really listens, and the task to abort.
+pub(super) async fn serve_echo(
+    net: &Net,
+    endpoint: &str,
+    node: Node,
+) -> (Endpoint, JoinHandle<()>) {
+    let (at, incoming) = net.listen(&endpoint.parse().unwrap()).await.unwrap();
+    let platform = node.platform.clone();
+    let echo = Arc::new(Echo {
+        node,
+        root: root().keys(),
+    });
+    let service = LinkService::server(platform, echo);
+    let serving = server().add_service(service).serve_with_incoming(incoming);
+    (at, tokio::spawn(async move { serving.await.unwrap() }))
+}
