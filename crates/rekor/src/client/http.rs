@@ -1,0 +1,257 @@
+//! The client of a log's HTTP API. It verifies nothing but digests: proofs are checked by whoever
+//! has the anchors.
+
+use std::time::Duration;
+
+use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use siegel_ident::Digest;
+use siegel_translog::checkpoint::MAX_NOTE;
+use siegel_translog::tlog_entry::MAX_ENTRY;
+use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TlogEntry};
+
+use crate::MAX_ARCHIVED;
+use crate::error::RekorError;
+use crate::log::{TILE_WIDTH, same_bytes};
+use crate::server::{format_entries, parse_entries};
+
+const CONNECT: Duration = Duration::from_secs(5);
+const ANSWER: Duration = Duration::from_secs(60);
+/// Longest entry bundle: 256 entries of 65,535 bytes with their lengths.
+const MAX_BUNDLE: usize = TILE_WIDTH as usize * (2 + u16::MAX as usize);
+
+/// A log at an `http://` URL.
+#[derive(Clone, Debug)]
+pub struct LogClient {
+    base: Url,
+    client: Client,
+}
+
+impl LogClient {
+    /// A client of the log at `url`. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`RekorError::Https`]: TLS is not built yet. [`RekorError::Url`].
+    pub fn new(url: &str) -> Result<Self, RekorError> {
+        let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
+        let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
+        match base.scheme() {
+            "http" => {}
+            "https" => return Err(RekorError::Https(url.to_owned())),
+            _ => return Err(bad("expected http://")),
+        }
+        if base.query().is_some() || base.fragment().is_some() {
+            return Err(bad("expected no query and no fragment"));
+        }
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        let client = Client::builder()
+            .connect_timeout(CONNECT)
+            .timeout(ANSWER)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|source| RekorError::Network {
+                url: url.to_owned(),
+                source,
+            })?;
+        Ok(Self { base, client })
+    }
+
+    /// The log's URL.
+    pub fn url(&self) -> &str {
+        self.base.as_str()
+    }
+
+    /// Archives what an auditor will need, logs the envelope, and returns the bundle's bytes.
+    ///
+    /// `payload` are the exact bytes that the statement is about. They and the signed bytes (the
+    /// PAE) are in the archive before the entry is in the log, so that no entry is ever without
+    /// its bytes (I17). Doing it again gives the same entry.
+    ///
+    /// # Errors
+    /// [`RekorError::Proof`] if `key` did not sign the envelope; any error of the network or log.
+    pub async fn publish(
+        &self,
+        envelope: &Envelope,
+        key: &SpkiKey,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, RekorError> {
+        envelope.verify(key)?;
+        self.archive_put(payload).await?;
+        self.archive_put(&envelope.pae()).await?;
+        let entry = self.submit(envelope, key).await?;
+        Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
+    }
+
+    /// Logs an envelope. The same envelope again returns the entry that is there.
+    ///
+    /// # Errors
+    /// [`RekorError::Refused`] with the log's words; [`RekorError::Answer`] if the log answers
+    /// with another entry.
+    pub async fn submit(
+        &self,
+        envelope: &Envelope,
+        key: &SpkiKey,
+    ) -> Result<TlogEntry, RekorError> {
+        let record = HashedRekord::of(envelope, key);
+        let (url, request) = self.request(Method::POST, "api/v2/log/entries")?;
+        let request = request
+            .header("content-type", "application/json")
+            .body(record.request_json());
+        let bytes = self.bytes(&url, request, MAX_ENTRY).await?;
+        let entry = TlogEntry::parse_answer(&bytes)?;
+        if entry.canonicalized_body != record.canonical_body() {
+            return Err(RekorError::Answer {
+                url,
+                why: "another entry than the sent one".into(),
+            });
+        }
+        Ok(entry)
+    }
+
+    /// The signed note, unverified.
+    ///
+    /// # Errors
+    /// Any error of the network or log.
+    pub async fn checkpoint(&self) -> Result<String, RekorError> {
+        let (url, request) = self.request(Method::GET, "api/v2/checkpoint")?;
+        let bytes = self.bytes(&url, request, MAX_NOTE).await?;
+        String::from_utf8(bytes).map_err(|_| RekorError::Answer {
+            url,
+            why: "the checkpoint is not text".into(),
+        })
+    }
+
+    /// The bodies of entries `from..to`, unverified. `to` must be at most the size of a
+    /// checkpoint of this log.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`] if there are not so many; any error of the network or log.
+    pub async fn entries(&self, from: u64, to: u64) -> Result<Vec<Vec<u8>>, RekorError> {
+        let mut bodies = Vec::new();
+        let mut next = from;
+        while next < to {
+            let (index, skip) = (next / TILE_WIDTH, next % TILE_WIDTH);
+            let width = (to - index * TILE_WIDTH).min(TILE_WIDTH);
+            let bundle = self.entry_bundle(index, width).await?;
+            let wanted = bundle.into_iter().take(width as usize).skip(skip as usize);
+            bodies.extend(wanted);
+            next = index * TILE_WIDTH + width;
+        }
+        Ok(bodies)
+    }
+
+    /// Stores bytes under their digest; returns it. They are durable when this returns.
+    ///
+    /// # Errors
+    /// [`RekorError::TooLong`] before anything is sent; [`RekorError::StorageFull`]; any error of
+    /// the network or log.
+    pub async fn archive_put(&self, bytes: &[u8]) -> Result<Digest, RekorError> {
+        if bytes.len() > MAX_ARCHIVED {
+            return Err(RekorError::TooLong {
+                what: "an archived object",
+                max: MAX_ARCHIVED,
+            });
+        }
+        let digest = Digest::of(bytes);
+        let (url, request) = self.request(Method::PUT, &format!("archive/{digest}"))?;
+        self.bytes(&url, request.body(bytes.to_vec()), MAX_ENTRY)
+            .await?;
+        Ok(digest)
+    }
+
+    /// The bytes with this digest, checked.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`], [`RekorError::OtherBytes`]; any error of the network or log.
+    pub async fn archive_get(&self, digest: &Digest) -> Result<Vec<u8>, RekorError> {
+        let (url, request) = self.request(Method::GET, &format!("archive/{digest}"))?;
+        let bytes = self.bytes(&url, request, MAX_ARCHIVED).await?;
+        same_bytes(digest, &bytes)?;
+        Ok(bytes)
+    }
+
+    async fn entry_bundle(&self, index: u64, width: u64) -> Result<Vec<Vec<u8>>, RekorError> {
+        let asked = self.get_bundle(index, width).await;
+        // Other logs may drop a partial bundle once the full one is there.
+        let bytes = match asked {
+            Err(RekorError::NotFound(_)) if width < TILE_WIDTH => {
+                self.get_bundle(index, TILE_WIDTH).await?
+            }
+            other => other?,
+        };
+        parse_entries(&bytes)
+            .filter(|list| list.len() as u64 >= width)
+            .ok_or_else(|| {
+                let url = format!("{}api/v2/tile/{}", self.base, format_entries(index, width));
+                RekorError::Answer {
+                    url,
+                    why: "torn or missing entries".into(),
+                }
+            })
+    }
+
+    async fn get_bundle(&self, index: u64, width: u64) -> Result<Vec<u8>, RekorError> {
+        let path = format!("api/v2/tile/{}", format_entries(index, width));
+        let (url, request) = self.request(Method::GET, &path)?;
+        self.bytes(&url, request, MAX_BUNDLE).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> Result<(String, RequestBuilder), RekorError> {
+        let url = self
+            .base
+            .join(path)
+            .map_err(|e| RekorError::Url(e.to_string()))?;
+        Ok((url.to_string(), self.client.request(method, url)))
+    }
+
+    /// Sends and reads at most `max` bytes of a successful answer.
+    async fn bytes(
+        &self,
+        url: &str,
+        request: RequestBuilder,
+        max: usize,
+    ) -> Result<Vec<u8>, RekorError> {
+        let network = |source| RekorError::Network {
+            url: url.to_owned(),
+            source,
+        };
+        let mut response = request.send().await.map_err(network)?;
+        let status = response.status();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(network)? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > max {
+                return Err(RekorError::TooLong {
+                    what: "the log's answer",
+                    max,
+                });
+            }
+        }
+        match status {
+            s if s.is_success() => Ok(bytes),
+            StatusCode::NOT_FOUND => Err(RekorError::NotFound(url.to_owned())),
+            StatusCode::INSUFFICIENT_STORAGE => Err(RekorError::StorageFull {
+                what: "the log's storage",
+            }),
+            s => Err(RekorError::Refused {
+                url: url.to_owned(),
+                status: s.as_u16(),
+                message: message_of(&bytes),
+            }),
+        }
+    }
+}
+
+/// The `message` of an error answer, or its beginning.
+fn message_of(bytes: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Message {
+        message: String,
+    }
+    let text = serde_json::from_slice::<Message>(bytes).map_or_else(
+        |_| String::from_utf8_lossy(bytes).into_owned(),
+        |m| m.message,
+    );
+    text.chars().filter(|c| !c.is_control()).take(300).collect()
+}

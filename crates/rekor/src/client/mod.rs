@@ -1,0 +1,9 @@
+//! Reading and writing logs from outside.
+
+mod folder;
+mod http;
+mod reader;
+
+pub use folder::FolderLog;
+pub use http::LogClient;
+pub use reader::LogReader;

@@ -1,0 +1,69 @@
+//! A log to read from, wherever it is.
+
+use std::path::Path;
+
+use siegel_ident::Digest;
+
+use super::{FolderLog, LogClient};
+use crate::error::RekorError;
+use crate::log::Log;
+
+/// What an auditor reads. Everything it returns but archived bytes is unverified.
+#[derive(Clone)]
+pub enum LogReader {
+    /// A server.
+    Http(LogClient),
+    /// The folder of a log.
+    Folder(FolderLog),
+    /// A log in this process.
+    Open(Log),
+}
+
+impl LogReader {
+    /// A URL (`http://…`) or else a folder.
+    ///
+    /// # Errors
+    /// As [`LogClient::new`] and [`FolderLog::open`].
+    pub fn new(url_or_folder: &str) -> Result<Self, RekorError> {
+        if url_or_folder.contains("://") {
+            return Ok(Self::Http(LogClient::new(url_or_folder)?));
+        }
+        Ok(Self::Folder(FolderLog::open(Path::new(url_or_folder))?))
+    }
+
+    /// The signed note.
+    ///
+    /// # Errors
+    /// [`RekorError`] of the source.
+    pub async fn checkpoint(&self) -> Result<String, RekorError> {
+        match self {
+            Self::Http(client) => client.checkpoint().await,
+            Self::Folder(folder) => folder.checkpoint(),
+            Self::Open(log) => Ok(log.checkpoint()),
+        }
+    }
+
+    /// The bodies of entries `from..to`.
+    ///
+    /// # Errors
+    /// [`RekorError`] of the source.
+    pub async fn entries(&self, from: u64, to: u64) -> Result<Vec<Vec<u8>>, RekorError> {
+        match self {
+            Self::Http(client) => client.entries(from, to).await,
+            Self::Folder(folder) => folder.entries(from, to),
+            Self::Open(log) => log.bodies(from, to).await,
+        }
+    }
+
+    /// The archived bytes with this digest, checked against it.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`] if they are withheld; other errors of the source.
+    pub async fn archive_get(&self, digest: &Digest) -> Result<Vec<u8>, RekorError> {
+        match self {
+            Self::Http(client) => client.archive_get(digest).await,
+            Self::Folder(folder) => folder.archive_get(digest),
+            Self::Open(log) => log.archive_get(*digest).await,
+        }
+    }
+}

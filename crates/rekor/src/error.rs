@@ -1,0 +1,120 @@
+//! What can go wrong between a log and those who use it.
+
+use std::io;
+use std::path::Path;
+
+use siegel_ident::Digest;
+use siegel_translog::ProofError;
+
+/// An error of the log, its archive or their client.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RekorError {
+    /// The disk, quota or archive limit is used up; nothing was stored.
+    #[error("no space left for {what}: free some or raise the limit, then try again")]
+    StorageFull {
+        /// What could not be stored.
+        what: &'static str,
+    },
+    /// A file could not be read or written.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done, to which path.
+        what: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Another process serves the same folder.
+    #[error("{0} is served by another process: stop it, or choose another folder")]
+    Locked(String),
+    /// The folder is damaged, or it is another log's. Nothing was changed in it.
+    #[error("log folder: {0}")]
+    Damaged(String),
+    /// Writing failed in a way that leaves the file unclear; the process must be restarted.
+    #[error("the log stopped taking entries after a failed write: restart it")]
+    Stopped,
+    /// The log is shutting down or overloaded.
+    #[error("the log is not taking entries now: try again")]
+    Busy,
+    /// The request is not a `hashedrekord` of the accepted form.
+    #[error("{0}")]
+    Request(String),
+    /// The signature in the request does not verify over its digest.
+    #[error("invalid hashedrekord request: the signature does not verify over the digest")]
+    Signature,
+    /// The bytes have another digest than the name they were sent or stored under.
+    #[error("these bytes have SHA-256 {found}, not {stated}")]
+    OtherBytes {
+        /// The name.
+        stated: Digest,
+        /// The digest of the bytes.
+        found: Digest,
+    },
+    /// Longer than its bound.
+    #[error("{what} is longer than the {max} bytes allowed")]
+    TooLong {
+        /// What is.
+        what: &'static str,
+        /// The bound.
+        max: usize,
+    },
+    /// The log or archive has no such thing.
+    #[error("{0} not found")]
+    NotFound(String),
+    /// `https://` is asked for.
+    #[error("{0}: https is not built yet; give an http:// URL of a log on this machine")]
+    Https(String),
+    /// Not a URL of a log.
+    #[error("not a log URL: {0}")]
+    Url(String),
+    /// The log could not be reached, or broke off.
+    #[error("{url}: {source}")]
+    Network {
+        /// What was asked.
+        url: String,
+        /// The client's error.
+        source: reqwest::Error,
+    },
+    /// The log refused.
+    #[error("{url} answered {status}: {message}")]
+    Refused {
+        /// What was asked.
+        url: String,
+        /// HTTP status.
+        status: u16,
+        /// The log's words (cut to 300 characters).
+        message: String,
+    },
+    /// The log answered something else than what was asked.
+    #[error("{url} answered nonsense: {why}")]
+    Answer {
+        /// What was asked.
+        url: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// A key file is not a key.
+    #[error("key {path}: {why}")]
+    Key {
+        /// Where.
+        path: String,
+        /// What was wrong.
+        why: &'static str,
+    },
+    /// A proof, note or entry of the wrong form.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
+}
+
+impl RekorError {
+    /// Sorts a system error: no space has its own variant.
+    pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::StorageFull { what },
+            _ => Self::Io {
+                what: format!("{what} ({})", path.display()),
+                source,
+            },
+        }
+    }
+}

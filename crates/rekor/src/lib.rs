@@ -1,0 +1,33 @@
+//! The embedded transparency log, its archive, and the client of both.
+//!
+//! The log speaks the part of the Rekor v2 API that policy proofs need; the archive beside it keeps
+//! the bytes that the log holds only as digests. `OVERVIEW.md` has the picture and the failure
+//! table. A shell: it owns files, sockets and keys; what is true about a log is decided in
+//! `siegel-translog`.
+
+mod client;
+mod error;
+mod log;
+mod log_key;
+mod pem;
+mod recover;
+mod server;
+mod signer;
+mod store;
+mod writer;
+
+pub use client::{FolderLog, LogClient, LogReader};
+pub use error::RekorError;
+pub use log::Log;
+pub use log_key::LogKey;
+pub use server::serve;
+pub use signer::PolicySigner;
+pub use store::Storage;
+
+/// Largest object of the archive, in bytes.
+pub const MAX_ARCHIVED: usize = 1024 * 1024;
+/// Largest body of a request to add an entry, in bytes. A request of ours has about 600.
+pub const MAX_REQUEST: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! How answers and errors look on the wire.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use crate::error::RekorError;
+
+/// `{"code": <google.rpc code>, "message": …}`, as Rekor v2 answers.
+pub(super) fn error(error: &RekorError) -> Response {
+    let status = match error {
+        RekorError::Request(_)
+        | RekorError::Signature
+        | RekorError::OtherBytes { .. }
+        | RekorError::Proof(_) => StatusCode::BAD_REQUEST,
+        RekorError::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        RekorError::NotFound(_) => StatusCode::NOT_FOUND,
+        RekorError::StorageFull { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        RekorError::Busy | RekorError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    if status.is_server_error() {
+        tracing::error!(%error, %status, "request failed");
+    }
+    self::status(status, &error.to_string())
+}
+
+/// A status with a message.
+pub(super) fn status(status: StatusCode, message: &str) -> Response {
+    let code = match status {
+        s if s.is_success() => 0,
+        StatusCode::BAD_REQUEST => 3,
+        StatusCode::NOT_FOUND => 5,
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::INSUFFICIENT_STORAGE => 8,
+        StatusCode::METHOD_NOT_ALLOWED => 12,
+        StatusCode::SERVICE_UNAVAILABLE => 14,
+        _ => 13,
+    };
+    json(
+        status,
+        serde_json::json!({ "code": code, "message": message })
+            .to_string()
+            .into_bytes(),
+    )
+}
+
+/// A JSON document.
+pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response {
+    answer(status, "application/json", "no-store", body)
+}
+
+/// The checkpoint: it changes with every entry.
+pub(super) fn note(note: String) -> Response {
+    answer(
+        StatusCode::OK,
+        "text/plain; charset=utf-8",
+        "max-age=1",
+        note.into_bytes(),
+    )
+}
+
+/// Bytes whose name fixes them for ever: tiles, entry bundles, archived objects.
+pub(super) fn immutable(bytes: Vec<u8>) -> Response {
+    let forever = "max-age=31536000, immutable";
+    answer(StatusCode::OK, "application/octet-stream", forever, bytes)
+}
+
+fn answer(
+    status: StatusCode,
+    content_type: &'static str,
+    cache: &'static str,
+    body: Vec<u8>,
+) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    response
+}

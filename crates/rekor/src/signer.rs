@@ -1,0 +1,125 @@
+//! The P-256 key that signs statements about policies and programs.
+
+use std::path::Path;
+
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use siegel_translog::{Envelope, SpkiKey, Statement, dsse};
+
+use crate::error::RekorError;
+use crate::pem;
+
+const LABEL: &str = "PRIVATE KEY";
+
+/// A publisher's key. No `Debug`: it holds the private key.
+pub struct PolicySigner {
+    pair: EcdsaKeyPair,
+    key: SpkiKey,
+}
+
+impl PolicySigner {
+    /// A fresh key that is written nowhere.
+    ///
+    /// # Errors
+    /// [`RekorError::Key`] if the system has no randomness.
+    pub fn generate() -> Result<Self, RekorError> {
+        Self::from_pkcs8(new_pkcs8()?.as_ref(), Path::new("(new)"))
+    }
+
+    /// Reads a PKCS#8 PEM file (`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`).
+    ///
+    /// # Errors
+    /// [`RekorError::Key`] if there is no such file or no P-256 key in it.
+    pub fn load(path: &Path) -> Result<Self, RekorError> {
+        let pkcs8 = pem::read(path, LABEL)?.ok_or_else(|| pem::wrong(path, "no such file"))?;
+        Self::from_pkcs8(pkcs8.expose(), path)
+    }
+
+    /// Reads the key from a file, or makes one there (readable by its owner only).
+    ///
+    /// # Errors
+    /// As [`Self::load`], and [`RekorError::Io`].
+    pub fn load_or_create(path: &Path) -> Result<Self, RekorError> {
+        if let Some(pkcs8) = pem::read(path, LABEL)? {
+            return Self::from_pkcs8(pkcs8.expose(), path);
+        }
+        let pkcs8 = new_pkcs8()?;
+        pem::create(path, LABEL, pkcs8.as_ref())?;
+        Self::from_pkcs8(pkcs8.as_ref(), path)
+    }
+
+    /// The public key.
+    pub fn key(&self) -> SpkiKey {
+        self.key
+    }
+
+    /// Signs a statement. Signing twice gives two signatures: ECDSA here is randomised.
+    ///
+    /// # Errors
+    /// [`RekorError::Proof`] for a statement that no reader would take; [`RekorError::Key`] if
+    /// the system has no randomness.
+    pub fn sign(&self, statement: &Statement) -> Result<Envelope, RekorError> {
+        let payload = statement.to_bytes()?;
+        let signed = self.pair.sign(&SystemRandom::new(), &dsse::pae(&payload));
+        let signature = signed.map_err(|_| no_randomness())?.as_ref().to_vec();
+        Ok(Envelope { payload, signature })
+    }
+
+    fn from_pkcs8(pkcs8: &[u8], path: &Path) -> Result<Self, RekorError> {
+        let rng = SystemRandom::new();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8, &rng)
+            .map_err(|_| pem::wrong(path, "not a P-256 key in PKCS#8"))?;
+        let key = SpkiKey::from_point(pair.public_key().as_ref())?;
+        Ok(Self { pair, key })
+    }
+}
+
+fn new_pkcs8() -> Result<ring::pkcs8::Document, RekorError> {
+    EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new())
+        .map_err(|_| no_randomness())
+}
+
+fn no_randomness() -> RekorError {
+    RekorError::Key {
+        path: "(new)".into(),
+        why: "the system has no randomness",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use siegel_translog::predicate;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_key_file_is_private_and_reads_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("publisher.pem");
+        let made = PolicySigner::load_or_create(&path).unwrap();
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(
+            PolicySigner::load_or_create(&path).unwrap().key(),
+            made.key()
+        );
+        assert_eq!(PolicySigner::load(&path).unwrap().key(), made.key());
+        let statement = Statement::about("policy/demo", b"x", predicate::POLICY);
+        made.sign(&statement).unwrap().verify(&made.key()).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_no_key_is_refused_and_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("publisher.pem");
+        std::fs::write(&path, "hello").unwrap();
+        assert!(matches!(
+            PolicySigner::load_or_create(&path),
+            Err(RekorError::Key { .. })
+        ));
+        assert_eq!(std::fs::read(&path).unwrap(), b"hello");
+        assert!(PolicySigner::load(&dir.path().join("absent")).is_err());
+    }
+}

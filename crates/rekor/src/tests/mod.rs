@@ -1,0 +1,82 @@
+//! The log as a whole: over HTTP, over a folder that was left by a kill, over a full disk.
+
+mod full;
+mod http;
+mod recovery;
+mod refusals;
+
+use siegel_ident::Secret;
+use siegel_translog::{Envelope, HashedRekord, LoggedEntry, Statement, predicate, verify_logged};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::{Log, LogClient, LogKey, PolicySigner, RekorError, Storage, serve};
+
+const ORIGIN: &str = "log.example.test";
+
+fn key() -> LogKey {
+    LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap()
+}
+
+fn memory() -> Log {
+    Log::open(&Storage::Memory, key()).unwrap()
+}
+
+fn artifact(i: u32) -> Vec<u8> {
+    format!("{{\"policy\":{i}}}").into_bytes()
+}
+
+fn signed(signer: &PolicySigner, i: u32) -> Envelope {
+    signer
+        .sign(&Statement::about(
+            "policy/demo",
+            &artifact(i),
+            predicate::POLICY,
+        ))
+        .unwrap()
+}
+
+fn record(signer: &PolicySigner, i: u32) -> HashedRekord {
+    HashedRekord::of(&signed(signer, i), &signer.key())
+}
+
+fn verify(bundle: &[u8], i: u32) -> LoggedEntry {
+    verify_logged(
+        bundle,
+        &artifact(i),
+        predicate::POLICY,
+        None,
+        &key().anchors(),
+    )
+    .unwrap()
+}
+
+/// A served log on a free port of this machine.
+struct Served {
+    client: LogClient,
+    stop: oneshot::Sender<()>,
+    done: JoinHandle<Result<(), RekorError>>,
+}
+
+impl Served {
+    async fn start(log: Log) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async move {
+            let _ = stopped.await;
+        };
+        let done = tokio::spawn(serve(listener, log, shutdown));
+        Self {
+            client: LogClient::new(&url).unwrap(),
+            stop,
+            done,
+        }
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.done.await.unwrap().unwrap();
+    }
+}

@@ -1,0 +1,125 @@
+//! I8: `kill -9` of a serving log while clients write. Every acknowledged entry and object is there
+//! afterwards, under the same index, and every earlier checkpoint is a prefix of the new log.
+//!
+//! The server is this test binary started again: `the_server` serves when the variable is set.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // all of it is a test
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use siegel_ident::Secret;
+use siegel_rekor::{Log, LogClient, LogKey, PolicySigner, Storage, serve};
+use siegel_translog::merkle::{leaf_hash, root};
+use siegel_translog::{Statement, predicate, verify_logged};
+use tokio::net::TcpListener;
+
+const FOLDER: &str = "SIEGEL_TEST_LOG_FOLDER";
+const READY: &str = "listening on ";
+
+fn key() -> LogKey {
+    LogKey::from_seed("log.example.test", &Secret::new([5; 32])).unwrap()
+}
+
+#[tokio::test]
+async fn the_server() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        return;
+    };
+    let log = Log::open(&Storage::folder(folder), key()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("\n{READY}http://{}", listener.local_addr().unwrap());
+    std::io::stdout().flush().unwrap();
+    serve(listener, log, std::future::pending()).await.unwrap();
+}
+
+struct Server(Child);
+
+impl Server {
+    fn start(folder: &Path) -> (Self, LogClient) {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["the_server", "--exact", "--nocapture"])
+            .env(FOLDER, folder)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines
+            .find_map(|line| line.unwrap().strip_prefix(READY).map(str::to_owned))
+            .expect("the server prints its URL");
+        (Self(child), LogClient::new(&url).unwrap())
+    }
+
+    /// SIGKILL.
+    fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i8_nothing_acknowledged_is_lost_by_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let signer = PolicySigner::generate().unwrap();
+    let anchors = key().anchors();
+    let mut acknowledged: Vec<(Vec<u8>, u64)> = Vec::new();
+    let mut checkpoints = Vec::new();
+    for round in 0..6u64 {
+        let (server, client) = Server::start(dir.path());
+        // Writes until the server is gone, which happens in the middle of something.
+        let killer = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(15 + 23 * round)).await;
+            server.kill();
+        });
+        for i in 0.. {
+            let artifact = format!("{{\"round\":{round},\"i\":{i}}}").into_bytes();
+            let statement = Statement::about("policy/demo", &artifact, predicate::POLICY);
+            let envelope = signer.sign(&statement).unwrap();
+            match client.publish(&envelope, &signer.key(), &artifact).await {
+                Ok(bundle) => {
+                    let logged =
+                        verify_logged(&bundle, &artifact, predicate::POLICY, None, &anchors)
+                            .unwrap();
+                    checkpoints.push((logged.tree_size, logged.root));
+                    acknowledged.push((artifact, logged.log_index));
+                }
+                Err(_) => break,
+            }
+        }
+        killer.await.unwrap();
+    }
+    assert!(
+        acknowledged.len() > 6,
+        "only {} entries in six rounds",
+        acknowledged.len()
+    );
+
+    let (server, client) = Server::start(dir.path());
+    let note = client.checkpoint().await.unwrap();
+    let checkpoint = anchors.verify_checkpoint(&note).unwrap();
+    let bodies = client.entries(0, checkpoint.size).await.unwrap();
+    let leaves: Vec<_> = bodies.iter().map(|body| leaf_hash(body)).collect();
+    assert_eq!(root(&leaves), checkpoint.root);
+    for (size, old_root) in checkpoints {
+        assert_eq!(
+            root(&leaves[..size as usize]),
+            old_root,
+            "checkpoint of size {size}"
+        );
+    }
+    for (artifact, index) in &acknowledged {
+        let statement = Statement::about("policy/demo", artifact, predicate::POLICY);
+        let entry = siegel_translog::HashedRekord::parse(&bodies[*index as usize]).unwrap();
+        let pae = client.archive_get(&entry.digest).await.unwrap();
+        assert_eq!(
+            pae,
+            siegel_translog::dsse::pae(&statement.to_bytes().unwrap())
+        );
+        assert_eq!(
+            &client.archive_get(&statement.digest).await.unwrap(),
+            artifact
+        );
+    }
+    server.kill();
+}
