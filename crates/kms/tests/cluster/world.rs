@@ -1,0 +1,423 @@
+//! A cluster inside one process, a fake log, and workloads with simulated evidence. Each node has a
+//! runtime of its own, so that killing one ends its connections too, as `kill -9` would.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use siegel_attest::simulated::Attester;
+use siegel_attest::{
+    ClusterConfig, Genesis, Profile, ReferenceValue, Role, TeeKind, root_config, worker_config,
+};
+use siegel_ident::{
+    Budget, ClusterId, ConfigDigest, Delta, Digest, Measurement, NanoRho, NodeId, ProgramDigest,
+    RequestId, Seconds, Secret, Timestamp,
+};
+use siegel_kms::KmsError;
+use siegel_link::{Net, Refusal, status_to_refusal};
+use siegel_platform::{
+    BoxFuture, Clock as _, Peer, Platform, PlatformError, QuoteSource, StartInfo, TestClock,
+};
+use siegel_policy::{
+    AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
+    Policy, Privacy, Recipient, RoleRule, Roles, RunParameters, Unit,
+};
+use siegel_seal::{Suite, generate_kem};
+use siegel_session::Identity;
+use siegel_translog::predicate;
+use siegel_translog::testing::{TestLog, TestSigner};
+use siegel_wire::v1;
+use siegel_wire::v1::kms_client::KmsClient;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tonic::Status;
+use tonic::transport::Channel;
+
+use crate::workload::Workload;
+
+pub(crate) const START: Timestamp = Timestamp(1_900_000_000);
+pub(crate) const TTL: Seconds = Seconds(3600);
+pub(crate) const COST: Budget = Budget {
+    rho_nano: NanoRho(1_000_000),
+    delta0: Delta(0),
+};
+
+pub(crate) fn measured(name: &str) -> ReferenceValue {
+    ReferenceValue {
+        tee: TeeKind::Simulated,
+        measurement: Measurement::of(name.as_bytes()),
+    }
+}
+
+pub(crate) fn program() -> ProgramDigest {
+    ProgramDigest::of(b"program")
+}
+
+/// Stands for the launcher: attests what it says it measured.
+struct Quotes {
+    attester: Arc<Attester>,
+    measurement: Measurement,
+    config: ConfigDigest,
+    clock: TestClock,
+}
+
+impl QuoteSource for Quotes {
+    fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>> {
+        let now = self.clock.now();
+        let evidence = self
+            .attester
+            .attest(self.measurement, self.config, report_data, now);
+        Box::pin(async move { Ok(evidence) })
+    }
+}
+
+pub(crate) struct NodeProcess {
+    runtime: Option<Runtime>,
+    pub(crate) ended: oneshot::Receiver<KmsError>,
+}
+
+impl NodeProcess {
+    fn kill(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for NodeProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) net: Net,
+    pub(crate) clock: TestClock,
+    attester: Arc<Attester>,
+    pub(crate) config: ClusterConfig,
+    pub(crate) nodes: BTreeMap<u64, NodeProcess>,
+    pub(crate) log: TestLog,
+    author: TestSigner,
+    next_request: u64,
+}
+
+impl World {
+    /// Nobody runs yet.
+    pub(crate) fn new(seed: Option<[u8; 32]>) -> Self {
+        let attester = Attester::new(&Secret::new([5; 32])).unwrap();
+        let log = TestLog::new("log.example", [7; 32]);
+        let config = ClusterConfig {
+            schema: ClusterConfig::SCHEMA.to_owned(),
+            profile: Profile::Simulation,
+            simulation_root: Some(attester.public_key()),
+            peers: vec![measured("kms")],
+            min_voters: 3,
+            log_origin: log.origin().to_owned(),
+            log_key: log.key(),
+            witnesses: 0,
+            seed,
+        };
+        Self {
+            net: Net::new(),
+            clock: TestClock::at(START),
+            attester: Arc::new(attester),
+            config,
+            nodes: BTreeMap::new(),
+            log,
+            author: TestSigner::generate().unwrap(),
+            next_request: 0,
+        }
+    }
+
+    /// Three founded nodes.
+    pub(crate) async fn founded(seed: Option<[u8; 32]>) -> Self {
+        let mut world = Self::new(seed);
+        for node in 1..=3 {
+            world.start(node, node == 1, &world.config.clone(), "kms");
+        }
+        world
+            .wait(Duration::from_secs(30), "a leader", |status| {
+                status.leader_id != 0
+            })
+            .await;
+        world
+    }
+
+    pub(crate) fn start(&mut self, node: u64, founder: bool, config: &ClusterConfig, exe: &str) {
+        let kms = (1..=3)
+            .map(|n| Peer {
+                node: NodeId(n),
+                address: format!("pipe:kms-{n}"),
+            })
+            .collect();
+        let start = StartInfo {
+            config: config.to_bytes().unwrap(),
+            listen: format!("pipe:kms-{node}"),
+            node: NodeId(node),
+            founder,
+            kms,
+            ..StartInfo::default()
+        };
+        let platform = self.platform(exe, config.digest().unwrap(), start);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build();
+        let runtime = runtime.unwrap();
+        let (tell, ended) = oneshot::channel();
+        let net = self.net.clone();
+        runtime.spawn(async move {
+            if let Err(error) = siegel_kms::serve(platform, net).await {
+                let _ = tell.send(error);
+            }
+        });
+        self.nodes.insert(
+            node,
+            NodeProcess {
+                runtime: Some(runtime),
+                ended,
+            },
+        );
+    }
+
+    fn platform(&self, exe: &str, config: ConfigDigest, start: StartInfo) -> Platform {
+        let quotes = Quotes {
+            attester: self.attester.clone(),
+            measurement: measured(exe).measurement,
+            config,
+            clock: self.clock.clone(),
+        };
+        Platform::new(
+            Arc::new(self.clock.clone()),
+            Arc::new(quotes),
+            start,
+            |_| {},
+        )
+    }
+
+    pub(crate) fn kill(&mut self, node: u64) {
+        self.nodes.remove(&node);
+    }
+
+    pub(crate) fn client(&self, node: u64) -> KmsClient<Channel> {
+        KmsClient::new(
+            self.net
+                .channel(&format!("pipe:kms-{node}").parse().unwrap()),
+        )
+    }
+
+    /// Waits until every live node's status satisfies `holds`.
+    pub(crate) async fn wait(
+        &self,
+        patience: Duration,
+        what: &str,
+        holds: impl Fn(&v1::StatusReply) -> bool,
+    ) {
+        let begun = Instant::now();
+        for node in self.nodes.keys() {
+            loop {
+                let status = self.client(*node).status(v1::StatusRequest {}).await;
+                if status.is_ok_and(|status| holds(status.get_ref())) {
+                    break;
+                }
+                assert!(
+                    begun.elapsed() < patience,
+                    "node {node}: no {what} in {patience:?}"
+                );
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+
+    /// The leader that a majority of the live nodes agree on, itself included.
+    pub(crate) async fn leader(&self) -> u64 {
+        let begun = Instant::now();
+        loop {
+            for node in self.nodes.keys() {
+                if let Ok(status) = self.client(*node).status(v1::StatusRequest {}).await
+                    && status.get_ref().leader_id == *node
+                {
+                    return *node;
+                }
+            }
+            assert!(begun.elapsed() < Duration::from_secs(15), "no leader");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Asks the leader, and the next one if it changes meanwhile.
+    pub(crate) async fn ask<T, F: Future<Output = Result<tonic::Response<T>, Status>>>(
+        &self,
+        call: impl Fn(KmsClient<Channel>) -> F,
+    ) -> Result<T, Refusal> {
+        for _ in 0..40 {
+            let leader = self.leader().await;
+            match call(self.client(leader)).await {
+                Ok(reply) => return Ok(reply.into_inner()),
+                Err(status) => {
+                    let refusal = status_to_refusal(&status).unwrap_or_else(|| panic!("{status}"));
+                    if refusal.code != "not-leader" && refusal.code != "busy" {
+                        return Err(refusal);
+                    }
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("no leader answers");
+    }
+
+    pub(crate) async fn genesis(&self) -> Vec<u8> {
+        self.ask(|mut kms| async move { kms.genesis(v1::GenesisRequest {}).await })
+            .await
+            .unwrap()
+            .genesis
+    }
+
+    pub(crate) fn request_id(&mut self) -> Vec<u8> {
+        self.next_request += 1;
+        RequestId::from_bytes(u128::from(self.next_request).to_be_bytes()).to_vec()
+    }
+
+    /// A policy that this cluster takes.
+    pub(crate) fn policy(&self, genesis: &[u8]) -> AccessPolicy {
+        let parsed = Genesis::parse(genesis).unwrap();
+        AccessPolicy {
+            schema: AccessPolicy::SCHEMA.to_owned(),
+            name: "words".to_owned(),
+            pipeline: "org.example.words".to_owned(),
+            predecessor: None,
+            not_before: START,
+            not_after: START.plus(Seconds(1_000_000)),
+            profile: Profile::Simulation,
+            log: LogRule {
+                origin: self.log.origin().to_owned(),
+                witnesses: 0,
+            },
+            kms: KmsRule {
+                cluster_id: ClusterId::of(genesis),
+                config: parsed.config.digest().unwrap(),
+                reference_values: vec![measured("kms")],
+            },
+            roles: Roles {
+                root: RoleRule {
+                    reference_values: vec![measured("root")],
+                },
+                worker: RoleRule {
+                    reference_values: vec![measured("worker")],
+                },
+            },
+            programs: vec![program()],
+            sideloads: Vec::new(),
+            input: InputSchema {
+                columns: vec![Column {
+                    name: "words".to_owned(),
+                    kind: ColumnKind::Words,
+                }],
+            },
+            suites: vec![1, 2],
+            key_ttl: TTL,
+            privacy: Privacy {
+                unit: Unit::Installation,
+                adjacency: Adjacency::ZeroOut,
+                mechanisms: vec![Mechanism::DiscreteGaussian],
+                total: Budget {
+                    rho_nano: NanoRho(10_000_000),
+                    delta0: Delta(0),
+                },
+                epsilon: "2".parse().unwrap(),
+                delta: "0.000001".parse().unwrap(),
+            },
+            bounds: Bounds {
+                max_items_per_user: 32,
+            },
+            min_blobs: 2,
+            public_counters: vec!["blobs".to_owned()],
+            recipients: vec![Recipient::Public],
+            rebuilders: 0,
+        }
+    }
+
+    pub(crate) fn publish(&mut self, artifact: &[u8], predicate_type: &str) -> Vec<u8> {
+        self.log
+            .publish(&self.author, "artifact", artifact, predicate_type)
+            .unwrap()
+    }
+
+    /// Logs and registers the sample policy.
+    pub(crate) async fn register(&mut self) -> Policy {
+        let policy = self.policy(&self.genesis().await).compile().unwrap();
+        let bundle = self.publish(policy.bytes(), predicate::POLICY);
+        let ask = v1::RegisterPolicyRequest {
+            request_id: self.request_id(),
+            policy: policy.bytes().to_vec(),
+            bundle,
+        };
+        self.ask(|mut kms| {
+            let ask = ask.clone();
+            async move { kms.register_policy(ask).await }
+        })
+        .await
+        .unwrap();
+        policy
+    }
+
+    pub(crate) async fn bundle(
+        &self,
+        request_id: Vec<u8>,
+        policy: &Policy,
+    ) -> Result<v1::KeyBundleReply, Refusal> {
+        let ask = v1::KeyBundleRequest {
+            request_id,
+            policy_digest: policy.digest().to_vec(),
+            checkpoint: self.log.checkpoint().into_bytes(),
+        };
+        self.ask(|mut kms| {
+            let ask = ask.clone();
+            async move { kms.key_bundle(ask).await }
+        })
+        .await
+    }
+
+    pub(crate) fn run_request(&self, policy: &Policy, epoch: u64) -> v1::RegisterRun {
+        let plan = Digest::of(b"plan");
+        let parameters = RunParameters::new(plan, vec![COST, COST])
+            .unwrap()
+            .to_bytes()
+            .unwrap();
+        v1::RegisterRun {
+            policy_digest: policy.digest().to_vec(),
+            program_digest: program().to_vec(),
+            parameters,
+            epochs: vec![epoch],
+            deadline: self.clock.now().plus(Seconds(1000)).0,
+            input_root: vec![9; 32],
+            blob_count: 3,
+        }
+    }
+
+    /// A freshly started root of the sample program.
+    pub(crate) fn root(&self) -> Workload {
+        let config = root_config(self.config.digest().unwrap(), program());
+        self.workload(Role::Root, "root", config)
+    }
+
+    /// A freshly started worker.
+    pub(crate) fn worker(&self) -> Workload {
+        let config = worker_config(self.config.digest().unwrap());
+        self.workload(Role::Worker, "worker", config)
+    }
+
+    pub(crate) fn workload(&self, role: Role, exe: &str, config: ConfigDigest) -> Workload {
+        let platform = self.platform(exe, config, StartInfo::default());
+        let rng = &mut platform.rng();
+        let (kem, public) = generate_kem(Suite::XWing, rng);
+        let identity = Identity::new(rng, role, public.to_bytes(), config).unwrap();
+        Workload {
+            platform,
+            identity: Arc::new(identity),
+            kem,
+            config: self.config.clone(),
+        }
+    }
+}
