@@ -1,0 +1,197 @@
+use siegel_ident::{Fencing, InputRoot, NanoRho};
+use siegel_link::{LinkError, refusal};
+use siegel_program::HistogramSpec;
+use siegel_wire::v1::ComputeBlocks;
+
+use super::setting::*;
+
+async fn setting() -> Setting {
+    let setting = Setting::new(|s| vec![s.seal(&record(1, &["the"])), s.seal(&record(2, &[]))]);
+    setting.await
+}
+
+// I6: catches a worker that serves an old incarnation of the root, or one that the key service has
+// not named yet.
+#[tokio::test]
+async fn another_fencing_number_is_refused() {
+    let setting = setting().await;
+    setting.prepare().await;
+    let mut session = setting.session().await.unwrap();
+    let with = |fencing: u64| ComputeBlocks {
+        fencing,
+        ..setting.ask(&[0])
+    };
+    assert_eq!(refused(&mut session, with(4)).await, "stale-fencing");
+    assert_eq!(refused(&mut session, with(6)).await, "unknown-fencing");
+    // A fresh grant moves on: the same session's old number is stale from then on.
+    setting.kms.grant.lock().unwrap().fencing = Fencing(6);
+    assert_eq!(setting.prepare().await, None);
+    assert_eq!(refused(&mut session, with(5)).await, "stale-fencing");
+    assert!(compute(&mut session, with(6)).await.is_ok());
+}
+
+// I3: catches a worker that lets in a root which the key service did not name, or keeps serving a
+// root that was replaced.
+#[tokio::test]
+async fn only_the_granted_root_is_served() {
+    let setting = setting().await;
+    setting.prepare().await;
+    let other = setting.another_root();
+    assert!(setting.session_as(&other).await.is_err());
+    let mut replaced = setting.session().await.unwrap();
+    setting.kms.grant.lock().unwrap().root = other.identity().keys();
+    setting.prepare().await;
+    assert_eq!(
+        refused(&mut replaced, setting.ask(&[0])).await,
+        "not-the-root"
+    );
+    assert!(setting.session_as(&other).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_prepared_has_no_session() {
+    let setting = setting().await;
+    setting
+        .kms
+        .refuse
+        .lock()
+        .unwrap()
+        .replace(refusal("run-over", "I9", "run_id", "over"));
+    let told = setting.prepare().await.unwrap();
+    assert_eq!(
+        (told.code.as_str(), told.invariant.as_str()),
+        ("run-over", "I9")
+    );
+    let error = setting.session().await.err().unwrap();
+    let LinkError::Refused(told) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(told.code, "not-prepared");
+}
+
+// I3, I5: a question beyond policy or registration. Catches each check taken out.
+#[tokio::test]
+async fn questions_beyond_policy_or_registration_are_refused() {
+    let setting = setting().await;
+    setting.prepare().await;
+    let mut session = setting.session().await.unwrap();
+    let spec = |edit: fn(&mut HistogramSpec)| {
+        let mut spec = setting.spec.clone();
+        edit(&mut spec);
+        ComputeBlocks {
+            spec: spec.to_bytes().unwrap(),
+            ..setting.ask(&[0])
+        }
+    };
+    let not_allowed = [
+        spec(|s| s.max_per_user = 33),
+        spec(|s| s.column = "other".into()),
+        spec(|s| s.rho_nano = NanoRho(1001)),
+        ComputeBlocks {
+            spec: b"{}".to_vec(),
+            ..setting.ask(&[0])
+        },
+    ];
+    for ask in not_allowed {
+        assert_eq!(
+            refused(&mut session, ask).await,
+            "specification-not-allowed"
+        );
+    }
+    assert_eq!(
+        refused(&mut session, spec(|s| s.bins = 4)).await,
+        "program-unusable"
+    );
+    assert_eq!(
+        refused(&mut session, spec(|s| s.vocabulary = "none.txt".into())).await,
+        "program-unusable"
+    );
+    for step in [0, 2, u64::MAX] {
+        let ask = ComputeBlocks {
+            step,
+            ..setting.ask(&[0])
+        };
+        assert_eq!(refused(&mut session, ask).await, "wrong-step");
+    }
+    for (block_count, blocks) in [(15, vec![0]), (16, vec![16]), (16, vec![1, 1])] {
+        let ask = ComputeBlocks {
+            block_count,
+            ..setting.ask(&blocks)
+        };
+        assert_eq!(refused(&mut session, ask).await, "bad-blocks");
+    }
+    // The session has survived all of it.
+    assert!(compute(&mut session, setting.ask(&[0])).await.is_ok());
+}
+
+// I2: catches a worker that reads what the depot lists instead of what was registered.
+#[tokio::test]
+async fn other_inputs_than_registered_stop_the_run() {
+    let setting = setting().await;
+    setting.depot.upload(EPOCH.0, b"one more");
+    setting.prepare().await;
+    let mut session = setting.session().await.unwrap();
+    let told = compute(&mut session, setting.ask(&[0])).await.unwrap_err();
+    assert_eq!(told.code, "input-mismatch");
+    assert_eq!(told.message, "the depot lists 3 uploads, 2 are registered");
+
+    let setting = self::setting().await;
+    setting.kms.grant.lock().unwrap().input_root = InputRoot::from_bytes([9; 32]);
+    setting.prepare().await;
+    let mut session = setting.session().await.unwrap();
+    assert_eq!(
+        refused(&mut session, setting.ask(&[0])).await,
+        "input-mismatch"
+    );
+}
+
+// I2: a registered upload that is gone or replaced stops the run: nobody can make it count zero.
+#[tokio::test]
+async fn a_missing_or_different_upload_stops_the_run() {
+    for (lie, code) in [
+        (None, "blob-missing"),
+        (Some(b"other bytes".to_vec()), "blob-different"),
+    ] {
+        let setting = setting().await;
+        let blob = registered(&setting.depot)[1].to_vec();
+        setting.depot.lie(blob, lie);
+        setting.prepare().await;
+        let mut session = setting.session().await.unwrap();
+        assert_eq!(refused(&mut session, setting.ask(&[0])).await, code);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_or_different_program_stops_the_run() {
+    for lie in [None, Some(b"{}".to_vec())] {
+        let setting = setting().await;
+        let program = setting.kms.grant.lock().unwrap().program.to_vec();
+        setting.depot.lie(program, lie);
+        setting.prepare().await;
+        let mut session = setting.session().await.unwrap();
+        assert_eq!(
+            refused(&mut session, setting.ask(&[0])).await,
+            "program-missing"
+        );
+    }
+}
+
+// I14.
+#[tokio::test]
+async fn garbage_in_a_session_is_refused_and_harms_nothing() {
+    let setting = setting().await;
+    setting.prepare().await;
+    let mut session = setting.session().await.unwrap();
+    for garbage in [&b""[..], &[0xff; 40]] {
+        let reply = session
+            .call(garbage, std::time::Duration::from_secs(5))
+            .await
+            .unwrap();
+        let reply: siegel_wire::v1::WorkerResponse = prost::Message::decode(&*reply).unwrap();
+        let Some(siegel_wire::v1::worker_response::Body::Refusal(told)) = reply.body else {
+            panic!("not refused")
+        };
+        assert_eq!(told.code, "bad-request");
+    }
+    assert!(compute(&mut session, setting.ask(&[0])).await.is_ok());
+}
