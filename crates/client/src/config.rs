@@ -1,0 +1,21 @@
+//! A device's own configuration. All trust starts here; nothing that is fetched can change it (I1).
+
+use serde::{Deserialize, Serialize};
+use siegel_attest::TrustAnchors;
+use siegel_ident::Budget;
+use siegel_policy::ClientLimits;
+use siegel_translog::LogAnchors;
+
+/// Anchors and limits of one device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientConfig {
+    /// The log: origin, key, witnesses.
+    pub log: LogAnchors,
+    /// Roots of the TEE vendors.
+    pub trust: TrustAnchors,
+    /// What it puts up with from one policy.
+    pub limits: ClientLimits,
+    /// What it spends in all, over every policy, pipeline, epoch and cluster.
+    pub device_cap: Budget,
+}

@@ -1,0 +1,200 @@
+//! Why a device does not upload.
+
+use siegel_attest::{DocumentError, Refusal};
+use siegel_ident::{Budget, BudgetError, Digest, PolicyDigest, Seconds, Timestamp};
+use siegel_policy::{NotAllowed, PolicyError};
+use siegel_program::ProgramError;
+use siegel_seal::{OpenError, SealError};
+use siegel_translog::ProofError;
+
+/// Why what was offered is not trusted. Nothing has been encrypted yet.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientRefusal {
+    /// The policy does not parse.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The exact policy bytes are not proved to be in the log (I1, I2).
+    #[error("the policy is not in the log: {0}")]
+    PolicyProof(#[source] ProofError),
+    /// The policy is beyond this device's own limits, not in use, or for another log (I1).
+    #[error(transparent)]
+    Limits(NotAllowed),
+    /// The genesis document does not parse.
+    #[error("genesis: {0}")]
+    Genesis(#[source] DocumentError),
+    /// The exact genesis bytes are not proved to be in the log (I1, I2).
+    #[error("the genesis is not in the log: {0}")]
+    GenesisProof(#[source] ProofError),
+    /// The cluster is not the one that the policy names (I1).
+    #[error("genesis: {0}")]
+    Cluster(#[source] NotAllowed),
+    /// The cluster believes another log key than this device: it could be shown another log (I1).
+    #[error("the cluster checks proofs under another log key than this device pins (I1)")]
+    ClusterLogKey,
+    /// The cluster believes another vendor root than this device: it could release keys to what
+    /// this device does not trust (I1).
+    #[error("the cluster trusts a simulation root that this device does not (I1)")]
+    ClusterTrust,
+    /// The key bundle is not signed by the cluster key, or does not parse, or is of another
+    /// cluster.
+    #[error("key bundle: {0}")]
+    KeyBundle(#[source] DocumentError),
+    /// The key is for another policy.
+    #[error("the key is for policy {found}, not for {expected} (I3)")]
+    KeyPolicy {
+        /// What the bundle names.
+        found: PolicyDigest,
+        /// The policy at hand.
+        expected: PolicyDigest,
+    },
+    /// The key's suite is not one that the policy lists.
+    #[error("key bundle: {0}")]
+    KeySuite(#[source] NotAllowed),
+    /// The key is not one of its suite.
+    #[error("key bundle: {0}")]
+    Key(#[source] OpenError),
+    /// The key is not in use at this device's clock (I9).
+    #[error(
+        "the key is in use from {not_before} until {expires}, this device's clock says {now} (I9)"
+    )]
+    KeyWindow {
+        /// First second of use.
+        not_before: Timestamp,
+        /// First second of no use.
+        expires: Timestamp,
+        /// The device's clock.
+        now: Timestamp,
+    },
+    /// The key lives longer than the policy allows (I9).
+    #[error("the key lives {found}, the policy allows {allowed} (I9)")]
+    KeyLifetime {
+        /// From `not_before` to `expires`.
+        found: Seconds,
+        /// The policy's TTL.
+        allowed: Seconds,
+    },
+    /// The checkpoint is not one of the pinned log (I1).
+    #[error("checkpoint: {0}")]
+    Checkpoint(#[source] ProofError),
+    /// The key bundle names another checkpoint (I1).
+    #[error("the key bundle names checkpoint {bound}, the one at hand is {found} (I1)")]
+    CheckpointNotBound {
+        /// SHA-256 in the bundle.
+        bound: Digest,
+        /// SHA-256 of the note at hand.
+        found: Digest,
+    },
+    /// The checkpoint is older than the policy: the cluster spoke before the policy was public.
+    #[error("the checkpoint covers {size} entries, the policy is entry {log_index} (I1)")]
+    CheckpointTooOld {
+        /// Entries that it covers.
+        size: u64,
+        /// Where the policy stands.
+        log_index: u64,
+    },
+    /// Two checkpoints of one size with different roots: the log shows different things to
+    /// different people (I1). Keep both: they prove it.
+    #[error("the log has two roots for {size} entries: it equivocates; keep the evidence (I1)")]
+    Equivocation {
+        /// The size.
+        size: u64,
+    },
+    /// The evidence does not bind this key to a KMS that the policy names (I1, I3, I11).
+    #[error("evidence of the key service: {0}")]
+    Evidence(#[source] Refusal),
+    /// The evidence is older than any key of this policy may be (I1).
+    #[error("the evidence is {age} old, at most {allowed} is allowed (I1)")]
+    EvidenceTooOld {
+        /// Its age at this device's clock.
+        age: Seconds,
+        /// The policy's key TTL.
+        allowed: Seconds,
+    },
+}
+
+impl ClientRefusal {
+    /// A stable kebab-case code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Policy(_) => "policy-malformed",
+            Self::PolicyProof(_) => "policy-not-logged",
+            Self::Limits(error) | Self::Cluster(error) | Self::KeySuite(error) => error.code(),
+            Self::Genesis(_) => "genesis-malformed",
+            Self::GenesisProof(_) => "genesis-not-logged",
+            Self::ClusterLogKey => "cluster-log-key",
+            Self::ClusterTrust => "cluster-trust",
+            Self::KeyBundle(_) => "key-bundle",
+            Self::KeyPolicy { .. } => "key-policy",
+            Self::Key(_) => "key-malformed",
+            Self::KeyWindow { .. } => "key-window",
+            Self::KeyLifetime { .. } => "key-lifetime",
+            Self::Checkpoint(_) => "checkpoint",
+            Self::CheckpointNotBound { .. } => "checkpoint-not-bound",
+            Self::CheckpointTooOld { .. } => "checkpoint-too-old",
+            Self::Equivocation { .. } => "log-equivocates",
+            Self::Evidence(error) => error.code(),
+            Self::EvidenceTooOld { .. } => "evidence-too-old",
+        }
+    }
+
+    /// The invariant that it upholds; empty if none.
+    pub const fn invariant(&self) -> &'static str {
+        match self {
+            Self::Policy(error) => error.invariant(),
+            Self::Limits(error) | Self::Cluster(error) | Self::KeySuite(error) => error.invariant(),
+            Self::Genesis(_) => "I2",
+            Self::KeyPolicy { .. } => "I3",
+            Self::Key(_) => "I14",
+            Self::KeyWindow { .. } | Self::KeyLifetime { .. } => "I9",
+            Self::Evidence(error) => error.invariant(),
+            _ => "I1",
+        }
+    }
+}
+
+/// Why a verified policy got no upload from this device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceRefusal {
+    /// The key's time is over since the verification (I9).
+    #[error("the key was in use until {expires}, now is {now}: fetch a new key bundle (I9)")]
+    Expired {
+        /// First second of no use.
+        expires: Timestamp,
+        /// The device's clock.
+        now: Timestamp,
+    },
+    /// The device's own total would be passed.
+    #[error(
+        "this device has spent {spent:?} of its {cap:?}; the pipeline's total would add {charge:?}"
+    )]
+    Cap {
+        /// Spent over all pipelines.
+        spent: Budget,
+        /// What this pipeline would add.
+        charge: Budget,
+        /// The device's cap.
+        cap: Budget,
+    },
+    /// The sum does not fit its integer.
+    #[error("odometer: {0}")]
+    Budget(#[from] BudgetError),
+    /// The record's columns are not those of the policy.
+    #[error("the record has columns {found:?}, the policy wants {expected:?}")]
+    Columns {
+        /// Names in the record.
+        found: Vec<String>,
+        /// Names in the policy.
+        expected: Vec<String>,
+    },
+    /// The record cannot be encoded. Says which bound, never the content (I12).
+    #[error("record: {0}")]
+    Record(#[source] ProgramError),
+    /// The record cannot be sealed.
+    #[error("seal: {0}")]
+    Seal(#[from] SealError),
+    /// The stored odometer is not one.
+    #[error("odometer: {0}")]
+    Odometer(String),
+}

@@ -1,0 +1,276 @@
+//! The whole of I1 and I2 from a client's side, offline: everything that must hold before a single
+//! byte is encrypted.
+
+use siegel_attest::{Context, Genesis, KeyBundle, appraise};
+use siegel_ident::{ClusterId, Digest, EpochId, Timestamp};
+use siegel_policy::{AccessPolicy, Policy};
+use siegel_seal::{KemPublic, UploadContext};
+use siegel_translog::{Checkpoint, LoggedEntry, predicate, verify_logged};
+
+use crate::{ClientConfig, ClientRefusal};
+
+/// What a client has fetched. None of it is trusted, all of it is exact bytes.
+#[derive(Clone, Copy)]
+pub struct Offer<'a> {
+    /// The policy, canonical JSON.
+    pub policy: &'a [u8],
+    /// Proof that the policy is in the log: Sigstore v0.3 bundle.
+    pub policy_bundle: &'a [u8],
+    /// The cluster's genesis, canonical JSON.
+    pub genesis: &'a [u8],
+    /// Proof that the genesis is in the log.
+    pub genesis_bundle: &'a [u8],
+    /// The key bundle, canonical JSON.
+    pub key_bundle: &'a [u8],
+    /// The cluster key's signature over it.
+    pub key_bundle_signature: &'a [u8],
+    /// Evidence of the KMS node that made it.
+    pub evidence: &'a [u8],
+    /// The log checkpoint that the evidence binds: a signed note.
+    pub checkpoint: &'a str,
+}
+
+/// A policy that this device may upload under, and the key to do it with. Only [`verify`] makes
+/// one, so holding it means that every check was made.
+#[derive(Clone)]
+pub struct VerifiedPolicy {
+    policy: Policy,
+    cluster: ClusterId,
+    epoch: EpochId,
+    key: KemPublic,
+    expires: Timestamp,
+    log_index: u64,
+}
+
+impl VerifiedPolicy {
+    /// The policy, exact bytes included.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+    /// The cluster that holds the key.
+    pub fn cluster(&self) -> ClusterId {
+        self.cluster
+    }
+    /// The key's epoch.
+    pub fn epoch(&self) -> EpochId {
+        self.epoch
+    }
+    /// The key to encrypt to.
+    pub fn key(&self) -> &KemPublic {
+        &self.key
+    }
+    /// First second in which nothing more may be encrypted to it: of the key or of the policy.
+    pub fn expires(&self) -> Timestamp {
+        self.expires
+    }
+    /// Where the policy stands in the log.
+    pub fn log_index(&self) -> u64 {
+        self.log_index
+    }
+    /// What an upload under it is bound to.
+    pub fn upload_context(&self) -> UploadContext {
+        UploadContext {
+            cluster: self.cluster,
+            epoch: self.epoch,
+            policy: self.policy.digest(),
+        }
+    }
+}
+
+/// Checks an offer against the device's configuration at the device's own clock.
+///
+/// In order: the policy parses and its exact bytes are in the pinned log; it is inside the device's
+/// limits, in use, and on that log; the genesis is in the log and is the cluster that the policy
+/// names, with the log key and vendor roots of this device; the key bundle is signed by that
+/// cluster, for this policy, in a suite and for a time that the policy allows; the checkpoint is
+/// of the pinned log, covers the policy, and is the one that the bundle names; fresh evidence binds
+/// key, cluster and checkpoint to a measurement that the policy names.
+///
+/// # Errors
+/// A [`ClientRefusal`] that names the first check that failed.
+pub fn verify(
+    config: &ClientConfig,
+    offer: &Offer<'_>,
+    now: Timestamp,
+) -> Result<VerifiedPolicy, ClientRefusal> {
+    let policy = AccessPolicy::parse(offer.policy)?;
+    let policy_entry = logged(config, offer.policy_bundle, offer.policy, predicate::POLICY)
+        .map_err(ClientRefusal::PolicyProof)?;
+    check_limits(config, &policy, now).map_err(ClientRefusal::Limits)?;
+    let genesis = check_genesis(config, offer.genesis, &policy)?;
+    let genesis_entry = logged(
+        config,
+        offer.genesis_bundle,
+        offer.genesis,
+        predicate::GENESIS,
+    )
+    .map_err(ClientRefusal::GenesisProof)?;
+    let bundle = KeyBundle::verify(offer.key_bundle, offer.key_bundle_signature, &genesis)
+        .map_err(ClientRefusal::KeyBundle)?;
+    let key = check_key(&bundle, &policy, now)?;
+    check_checkpoint(
+        config,
+        offer.checkpoint,
+        &bundle,
+        &policy_entry,
+        &genesis_entry,
+    )?;
+    check_evidence(config, offer.evidence, &bundle, &genesis, &policy, now)?;
+    Ok(VerifiedPolicy {
+        cluster: bundle.cluster_id,
+        epoch: bundle.epoch,
+        key,
+        expires: bundle.expires.min(policy.not_after),
+        log_index: policy_entry.log_index,
+        policy,
+    })
+}
+
+fn logged(
+    config: &ClientConfig,
+    bundle: &[u8],
+    artifact: &[u8],
+    predicate: &str,
+) -> Result<LoggedEntry, siegel_translog::ProofError> {
+    // Who signed does not matter: the log makes it public, and the limits bound what it may say.
+    verify_logged(bundle, artifact, predicate, None, &config.log)
+}
+
+fn check_limits(
+    config: &ClientConfig,
+    policy: &AccessPolicy,
+    now: Timestamp,
+) -> Result<(), siegel_policy::NotAllowed> {
+    policy.within(&config.limits)?;
+    policy.check_window(now)?;
+    policy.check_log(&config.log.origin, config.log.witnesses)
+}
+
+fn check_genesis(
+    config: &ClientConfig,
+    bytes: &[u8],
+    policy: &AccessPolicy,
+) -> Result<Genesis, ClientRefusal> {
+    let genesis = Genesis::parse(bytes).map_err(ClientRefusal::Genesis)?;
+    let digest = genesis.config.digest().map_err(ClientRefusal::Genesis)?;
+    policy
+        .check_cluster(ClusterId::of(bytes), digest, &genesis.config)
+        .map_err(ClientRefusal::Cluster)?;
+    // The cluster admits policies and workloads by its own anchors. If they are not ours, its word
+    // is worth nothing to us.
+    if genesis.config.log_key != config.log.key {
+        return Err(ClientRefusal::ClusterLogKey);
+    }
+    let theirs = genesis.config.anchors().simulation_root;
+    if theirs.is_some() && theirs != config.trust.simulation_root {
+        return Err(ClientRefusal::ClusterTrust);
+    }
+    Ok(genesis)
+}
+
+fn check_key(
+    bundle: &KeyBundle,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<KemPublic, ClientRefusal> {
+    if bundle.policy != policy.digest() {
+        let (found, expected) = (bundle.policy, policy.digest());
+        return Err(ClientRefusal::KeyPolicy { found, expected });
+    }
+    policy
+        .check_suite(bundle.suite)
+        .map_err(ClientRefusal::KeySuite)?;
+    if !bundle.in_use(now) {
+        let (not_before, expires) = (bundle.not_before, bundle.expires);
+        return Err(ClientRefusal::KeyWindow {
+            not_before,
+            expires,
+            now,
+        });
+    }
+    let found = bundle.expires.since(bundle.not_before);
+    if found > policy.key_ttl {
+        return Err(ClientRefusal::KeyLifetime {
+            found,
+            allowed: policy.key_ttl,
+        });
+    }
+    let bytes = [&bundle.suite.to_be_bytes()[..], &bundle.kem_key].concat();
+    KemPublic::parse(&bytes).map_err(ClientRefusal::Key)
+}
+
+fn check_checkpoint(
+    config: &ClientConfig,
+    note: &str,
+    bundle: &KeyBundle,
+    policy: &LoggedEntry,
+    genesis: &LoggedEntry,
+) -> Result<(), ClientRefusal> {
+    let checkpoint = config
+        .log
+        .verify_checkpoint(note)
+        .map_err(ClientRefusal::Checkpoint)?;
+    let found = Digest::of(note.as_bytes());
+    if found != bundle.checkpoint {
+        return Err(ClientRefusal::CheckpointNotBound {
+            bound: bundle.checkpoint,
+            found,
+        });
+    }
+    if checkpoint.size <= policy.log_index {
+        let (size, log_index) = (checkpoint.size, policy.log_index);
+        return Err(ClientRefusal::CheckpointTooOld { size, log_index });
+    }
+    check_one_log(&checkpoint, policy, genesis)
+}
+
+/// Three checkpoints of one log are at hand. Where two have the same size, they have the same root;
+/// more needs consistency proofs, which the audit checks.
+fn check_one_log(
+    checkpoint: &Checkpoint,
+    policy: &LoggedEntry,
+    genesis: &LoggedEntry,
+) -> Result<(), ClientRefusal> {
+    let seen = [
+        (checkpoint.size, checkpoint.root),
+        (policy.tree_size, policy.root),
+        (genesis.tree_size, genesis.root),
+    ];
+    let differs = |a: &(u64, Digest)| seen.iter().any(|b| a.0 == b.0 && a.1 != b.1);
+    match seen.iter().find(|a| differs(a)) {
+        Some((size, _)) => Err(ClientRefusal::Equivocation { size: *size }),
+        None => Ok(()),
+    }
+}
+
+fn check_evidence(
+    config: &ClientConfig,
+    evidence: &[u8],
+    bundle: &KeyBundle,
+    genesis: &Genesis,
+    policy: &AccessPolicy,
+    now: Timestamp,
+) -> Result<(), ClientRefusal> {
+    let binding = bundle.binding(genesis).map_err(ClientRefusal::KeyBundle)?;
+    let context = Context {
+        now,
+        profile: policy.profile,
+        genesis_profile: genesis.config.profile,
+        anchors: &config.trust,
+    };
+    let allowed = policy.allowed(binding.role);
+    let appraisal =
+        appraise(evidence, &binding, allowed, &context).map_err(ClientRefusal::Evidence)?;
+    // Evidence is made after its key, and no key is older than this.
+    let age = now.since(appraisal.issued_at());
+    if age > policy.key_ttl {
+        return Err(ClientRefusal::EvidenceTooOld {
+            age,
+            allowed: policy.key_ttl,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
