@@ -1,0 +1,57 @@
+//! What the auditor knows beforehand. It comes from the auditor, never from the log.
+
+use serde::{Deserialize, Serialize};
+use siegel_ident::{ClusterId, Digest};
+use siegel_translog::LogAnchors;
+
+/// The auditor's own trust anchors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditAnchors {
+    /// Name and key of the log.
+    pub log: LogAnchors,
+    /// Clusters that must be in the log. Empty: whatever is there is audited.
+    #[serde(default)]
+    pub clusters: Vec<ExpectedCluster>,
+    /// Ed25519 key that signs simulated evidence, as 64 hex digits. Absent: a simulation is
+    /// reported, its root not checked.
+    #[serde(default)]
+    pub simulation_root: Option<Digest>,
+    /// Checkpoints of this log seen earlier, or by others: the log must have grown from each.
+    #[serde(default)]
+    pub known_checkpoints: Vec<KnownCheckpoint>,
+}
+
+/// A cluster that must be in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedCluster {
+    /// SHA-256 of its genesis.
+    pub id: ClusterId,
+    /// How many receipts it has written at least, as its nodes say: only so can receipts missing
+    /// at the end of the chain be seen.
+    #[serde(default)]
+    pub receipts: Option<u64>,
+}
+
+/// Size and root of an earlier checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownCheckpoint {
+    /// Number of entries.
+    pub size: u64,
+    /// RFC 6962 root over them.
+    pub root: Digest,
+}
+
+impl AuditAnchors {
+    /// Only the log is pinned.
+    pub fn of(log: LogAnchors) -> Self {
+        Self {
+            log,
+            clusters: Vec::new(),
+            simulation_root: None,
+            known_checkpoints: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The reading half: checkpoint, entries, archive. What it all means is decided in `replay`.
+
+use siegel_ident::Digest;
+use siegel_policy::Finding;
+use siegel_rekor::{LogReader, RekorError};
+use siegel_translog::{Checkpoint, ProofError, Tree, merkle};
+
+use crate::anchors::AuditAnchors;
+use crate::findings::Findings;
+use crate::item::{self, Item};
+use crate::replay::Replay;
+use crate::report::{AuditReport, Counts, LogReport, Verdict};
+
+/// Entries read at a time.
+const CHUNK: u64 = 1024;
+/// Entries whose bytes are fetched at the same time.
+const AT_ONCE: usize = 32;
+
+/// Why there is no report. A bad log is not an error: it gives a report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// The anchors cannot be enforced, as when they ask for witnesses.
+    #[error("anchors: {0}")]
+    Anchors(#[source] ProofError),
+    /// The log or its archive cannot be reached.
+    #[error("cannot read the log: {0}")]
+    Source(#[from] RekorError),
+    /// A task of this audit died.
+    #[error("the audit broke off: {0}")]
+    Broken(#[from] tokio::task::JoinError),
+}
+
+/// Audits a log from its first entry to its checkpoint.
+///
+/// # Errors
+/// [`AuditError`] if there is nothing to judge: unusable anchors, or a log that cannot be reached.
+/// Whatever is wrong *in* the log is a finding of the report.
+pub async fn audit(log: &LogReader, anchors: &AuditAnchors) -> Result<AuditReport, AuditError> {
+    anchors.log.check().map_err(AuditError::Anchors)?;
+    let mut findings = Findings::default();
+    let note = log.checkpoint().await?;
+    let checkpoint = match anchors.log.verify_checkpoint(&note) {
+        Ok(checkpoint) => checkpoint,
+        Err(e) => {
+            let message = format!("the log's checkpoint is not one of the pinned log: {e}");
+            findings.error("checkpoint-invalid", "I1", message);
+            return Ok(report(
+                anchors,
+                None,
+                Counts::default(),
+                Replay::default(),
+                findings,
+            ));
+        }
+    };
+    let mut counts = Counts::default();
+    let mut replay = Replay::default();
+    let tree = read_entries(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
+    check_tree(&tree, &checkpoint, anchors, &mut findings);
+    if checkpoint.size > 0 && anchors.log.witnesses == 0 {
+        let message = "UNWITNESSED: nobody but the log's operator vouches that all see this log";
+        findings.warning("log-unwitnessed", "I1", message);
+    }
+    replay.judge(anchors, &mut findings);
+    Ok(report(anchors, Some(&checkpoint), counts, replay, findings))
+}
+
+async fn read_entries(
+    log: &LogReader,
+    checkpoint: &Checkpoint,
+    counts: &mut Counts,
+    replay: &mut Replay,
+    findings: &mut Findings,
+) -> Result<Tree, AuditError> {
+    let mut tree = Tree::new();
+    while tree.size() < checkpoint.size {
+        let from = tree.size();
+        let to = checkpoint.size.min(from + CHUNK);
+        let bodies = match log.entries(from, to).await {
+            Ok(bodies) => bodies,
+            Err(
+                e @ (RekorError::NotFound(_)
+                | RekorError::Answer { .. }
+                | RekorError::TooLong { .. }
+                | RekorError::Refused { .. }
+                | RekorError::Damaged(_)),
+            ) => {
+                let message = format!("entries {from} to {to} are withheld: {e}");
+                findings.error("entries-withheld", "I1", message);
+                break;
+            }
+            Err(e) => return Err(e.into()),
+        };
+        for (index, chunk) in (from..).step_by(AT_ONCE).zip(bodies.chunks(AT_ONCE)) {
+            tree_of(&mut tree, chunk);
+            for opened in open_all(log, index, chunk).await? {
+                counts.total += 1;
+                match opened {
+                    Ok(item) => replay.take(item, counts, findings),
+                    Err(finding) => {
+                        counts.unreadable += 1;
+                        findings.add(finding);
+                    }
+                }
+            }
+        }
+        if tree.size() < to {
+            findings.error(
+                "entries-withheld",
+                "I1",
+                format!("entries up to {to} are missing"),
+            );
+            break;
+        }
+    }
+    Ok(tree)
+}
+
+fn tree_of(tree: &mut Tree, bodies: &[Vec<u8>]) {
+    for body in bodies {
+        tree.push(merkle::leaf_hash(body));
+    }
+}
+
+async fn open_all(
+    log: &LogReader,
+    first: u64,
+    bodies: &[Vec<u8>],
+) -> Result<Vec<Result<Item, Finding>>, AuditError> {
+    let tasks: Vec<_> = (first..)
+        .zip(bodies.iter().cloned())
+        .map(|(index, body)| {
+            let log = log.clone();
+            tokio::spawn(async move { item::open(&log, index, &body).await })
+        })
+        .collect();
+    let mut opened = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        opened.push(task.await??);
+    }
+    Ok(opened)
+}
+
+/// The entries are exactly those that the checkpoint covers, and the log grew from every state
+/// that it showed before (I1).
+fn check_tree(
+    tree: &Tree,
+    checkpoint: &Checkpoint,
+    anchors: &AuditAnchors,
+    findings: &mut Findings,
+) {
+    if tree.size() == checkpoint.size && tree.root() != checkpoint.root {
+        let message = format!(
+            "the entries have root {}, the signed checkpoint {}: an entry was rewritten",
+            tree.root(),
+            checkpoint.root
+        );
+        findings.error("log-rewritten", "I1", message);
+    }
+    for known in &anchors.known_checkpoints {
+        let rewritten = match tree.root_at(known.size) {
+            Some(root) => root != known.root,
+            // Shorter than it was, or not all of it could be read (which is a finding already).
+            None => known.size > checkpoint.size,
+        };
+        if rewritten {
+            let message = format!(
+                "the log once had {} entries with root {}; what it shows now did not grow from that",
+                known.size, known.root
+            );
+            findings.error("log-not-consistent", "I1", message);
+        }
+    }
+}
+
+fn report(
+    anchors: &AuditAnchors,
+    checkpoint: Option<&Checkpoint>,
+    entries: Counts,
+    replay: Replay,
+    mut findings: Findings,
+) -> AuditReport {
+    if checkpoint.is_some_and(|checkpoint| checkpoint.size == 0) {
+        findings.info(
+            "nothing-to-audit",
+            "the log is empty: there is nothing to audit",
+        );
+    }
+    let findings = findings.finish();
+    let ok = !Finding::any_error(&findings);
+    let (policies, runs, budgets) = replay.into_reports();
+    AuditReport {
+        ok,
+        verdict: if ok {
+            Verdict::Good
+        } else {
+            Verdict::NotTrustworthy
+        },
+        log: LogReport {
+            origin: anchors.log.origin.clone(),
+            size: checkpoint.map(|checkpoint| checkpoint.size),
+            root: checkpoint.map(|checkpoint| checkpoint.root),
+        },
+        entries,
+        policies,
+        runs,
+        budgets,
+        findings,
+    }
+}
+
+/// A digest short enough for a message.
+pub(crate) fn short(digest: &Digest) -> String {
+    digest.to_string().chars().take(12).collect()
+}

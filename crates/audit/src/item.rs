@@ -1,0 +1,117 @@
+//! From a log entry to the bytes it is about.
+
+use siegel_ident::Digest;
+use siegel_policy::{Finding, Severity};
+use siegel_rekor::{LogReader, RekorError};
+use siegel_translog::{HashedRekord, SpkiKey, Statement, dsse, predicate};
+
+/// An entry whose signature, statement and artifact were all found and checked.
+pub(crate) struct Item {
+    /// Place in the log.
+    pub(crate) index: u64,
+    /// Who signed the statement.
+    pub(crate) signer: SpkiKey,
+    /// SHA-256 of the artifact.
+    pub(crate) artifact: Digest,
+    pub(crate) kind: Kind,
+}
+
+/// What the artifact is, with its exact bytes where they are needed.
+pub(crate) enum Kind {
+    Policy(Vec<u8>),
+    Genesis(Vec<u8>),
+    Receipt(Vec<u8>),
+    Program,
+    /// A predicate type that this version does not know.
+    Other(String),
+}
+
+/// Opens entry `index`: record, signed bytes (PAE) by the digest in it, signature, statement,
+/// artifact by the digest in that.
+///
+/// # Errors
+/// The outer one if the source fails; the inner one is what is wrong with the entry.
+pub(crate) async fn open(
+    log: &LogReader,
+    index: u64,
+    body: &[u8],
+) -> Result<Result<Item, Finding>, RekorError> {
+    let record = match HashedRekord::parse(body) {
+        Ok(record) => record,
+        Err(e) => return Ok(Err(wrong(index, "entry-unreadable", "I1", &e.to_string()))),
+    };
+    let pae = match fetch(log, index, &record.digest, "signed statement", "I1").await? {
+        Ok(bytes) => bytes,
+        Err(finding) => return Ok(Err(finding)),
+    };
+    let statement = match statement(&record, &pae) {
+        Ok(statement) => statement,
+        Err(e) => return Ok(Err(wrong(index, "entry-not-signed", "I1", &e.to_string()))),
+    };
+    let (what, invariant) = match statement.predicate_type.as_str() {
+        predicate::RECEIPT => ("receipt", "I17"),
+        predicate::POLICY => ("policy", "I1"),
+        predicate::GENESIS => ("genesis", "I1"),
+        predicate::PROGRAM => ("program", "I1"),
+        _ => ("artifact", "I1"),
+    };
+    let bytes = match fetch(log, index, &statement.digest, what, invariant).await? {
+        Ok(bytes) => bytes,
+        Err(finding) => return Ok(Err(finding)),
+    };
+    let kind = match statement.predicate_type.as_str() {
+        predicate::RECEIPT => Kind::Receipt(bytes),
+        predicate::POLICY => Kind::Policy(bytes),
+        predicate::GENESIS => Kind::Genesis(bytes),
+        predicate::PROGRAM => Kind::Program,
+        other => Kind::Other(other.chars().take(200).collect()),
+    };
+    Ok(Ok(Item {
+        index,
+        signer: record.key,
+        artifact: statement.digest,
+        kind,
+    }))
+}
+
+fn statement(record: &HashedRekord, pae: &[u8]) -> Result<Statement, siegel_translog::ProofError> {
+    record.key.verify(pae, &record.signature)?;
+    Statement::parse(dsse::payload_of_pae(pae)?)
+}
+
+/// Bytes from the archive. That they are missing is a finding, that the archive cannot be reached
+/// is not: it says nothing about the log.
+async fn fetch(
+    log: &LogReader,
+    index: u64,
+    digest: &Digest,
+    what: &str,
+    invariant: &str,
+) -> Result<Result<Vec<u8>, Finding>, RekorError> {
+    match log.archive_get(digest).await {
+        Ok(bytes) => Ok(Ok(bytes)),
+        Err(RekorError::NotFound(_)) => {
+            let why = format!("its {what} {digest} is not in the archive: nobody can check it");
+            Ok(Err(wrong(index, "payload-withheld", invariant, &why)))
+        }
+        Err(
+            e @ (RekorError::OtherBytes { .. }
+            | RekorError::TooLong { .. }
+            | RekorError::Refused { .. }
+            | RekorError::Damaged(_)),
+        ) => {
+            let why = format!("its {what} {digest} cannot be read from the archive: {e}");
+            Ok(Err(wrong(index, "payload-unreadable", invariant, &why)))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn wrong(index: u64, id: &str, invariant: &str, why: &str) -> Finding {
+    Finding::new(
+        Severity::Error,
+        id,
+        invariant,
+        format!("log entry {index}: {why}"),
+    )
+}

@@ -1,0 +1,98 @@
+//! Policies in the log: do they parse, what does the lint say, whose are they?
+
+use siegel_policy::{AccessPolicy, Finding, Policy, lint};
+
+use super::World;
+use crate::anchors::AuditAnchors;
+use crate::findings::Findings;
+use crate::gather::short;
+use crate::item::Item;
+use crate::report::PolicyReport;
+
+/// A policy in the log.
+pub(crate) struct LoggedPolicy {
+    pub(crate) policy: Policy,
+    /// All its places in the log, ascending.
+    pub(crate) indices: Vec<u64>,
+    /// A cluster has taken it up.
+    pub(crate) registered: bool,
+}
+
+impl LoggedPolicy {
+    pub(super) fn report(&self) -> PolicyReport {
+        PolicyReport {
+            sha256: self.policy.digest(),
+            log_index: self.first_index(),
+            name: self.policy.name.clone(),
+            pipeline: self.policy.pipeline.clone(),
+            epsilon: self.policy.privacy.epsilon.to_string(),
+            delta: self.policy.privacy.delta.to_string(),
+            registered: self.registered,
+        }
+    }
+
+    fn first_index(&self) -> u64 {
+        self.indices.first().copied().unwrap_or(u64::MAX)
+    }
+}
+
+/// Reads a policy as everyone who enforces it does (I2).
+pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
+    let policy = match AccessPolicy::parse(bytes) {
+        Ok(policy) => policy,
+        Err(e) => {
+            let message = format!("log entry {}: the policy does not parse: {e}", item.index);
+            findings.error("policy-unreadable", "I2", message);
+            return;
+        }
+    };
+    if let Some(known) = world.policies.get_mut(&policy.digest()) {
+        known.indices.push(item.index);
+        return;
+    }
+    for finding in lint(policy.rules()) {
+        let message = format!("policy {}: {}", label(&policy), finding.message);
+        findings.add(Finding { message, ..finding });
+    }
+    let logged = LoggedPolicy {
+        indices: vec![item.index],
+        registered: false,
+        policy,
+    };
+    world.policies.insert(logged.policy.digest(), logged);
+}
+
+/// Each policy names this log and a cluster that was born in it.
+pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findings) {
+    for logged in world.policies.values() {
+        let (policy, name) = (&logged.policy, label(&logged.policy));
+        if let Err(e) = policy.check_log(&anchors.log.origin, anchors.log.witnesses) {
+            findings.error("policy-other-log", "I1", format!("policy {name}: {e}"));
+        }
+        match world.clusters.get(&policy.kms.cluster_id) {
+            None => {
+                let message = format!(
+                    "policy {name} names cluster {}, whose genesis is not in the log",
+                    short(&policy.kms.cluster_id.digest())
+                );
+                findings.error("policy-cluster-unknown", "I1", message);
+            }
+            Some(cluster) => {
+                let (id, config) = (policy.kms.cluster_id, &cluster.genesis.config);
+                if let Err(e) = policy.check_cluster(id, cluster.config, config) {
+                    let message = format!("policy {name} does not fit its cluster: {e}");
+                    findings.error("policy-other-cluster", "I3", message);
+                }
+                if cluster.index > logged.first_index() {
+                    let message = format!("policy {name} was logged before the genesis it names");
+                    findings.warning("genesis-late", "I1", message);
+                }
+            }
+        }
+    }
+}
+
+/// Name and digest for a message.
+pub(crate) fn label(policy: &Policy) -> String {
+    format!("{:?} ({})", policy.name, short(&policy.digest().digest()))
+}

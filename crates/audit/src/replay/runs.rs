@@ -1,0 +1,171 @@
+//! Runs, and their registration: the whole cost is debited first (I6).
+
+use siegel_ident::{
+    Budget, Digest, EpochId, Fencing, ObjectDigest, PolicyDigest, ProgramDigest, Step, Timestamp,
+};
+use siegel_ledger::Fact;
+
+use super::World;
+use super::chain::LoggedReceipt;
+use super::cluster::{Cluster, Says, words};
+use super::facts::running_total;
+use crate::report::RunState;
+
+/// A registered run.
+pub(crate) struct Run {
+    pub(crate) policy: PolicyDigest,
+    pub(crate) program: ProgramDigest,
+    pub(crate) pipeline: String,
+    pub(crate) epochs: Vec<EpochId>,
+    pub(crate) deadline: Timestamp,
+    pub(crate) blob_count: u64,
+    pub(crate) cost: Budget,
+    pub(crate) used: Budget,
+    pub(crate) planned: u64,
+    pub(crate) step: Step,
+    pub(crate) fencing: Fencing,
+    /// What the next step must start from.
+    pub(crate) head: Digest,
+    pub(crate) releases: Vec<ObjectDigest>,
+    pub(crate) state: RunState,
+    /// Its keys are gone.
+    pub(crate) erased: bool,
+}
+
+impl Cluster {
+    /// The whole cost is debited before anything else can happen.
+    pub(super) fn run_registered(
+        &mut self,
+        world: &World,
+        logged: &LoggedReceipt,
+        says: &mut Says<'_>,
+    ) {
+        let Fact::RunRegistered {
+            run,
+            policy,
+            program,
+            pipeline,
+            epochs,
+            deadline,
+            blob_count,
+            steps,
+            cost,
+            spent,
+            ..
+        } = &logged.receipt.fact
+        else {
+            return;
+        };
+        self.debit(pipeline, *policy, *cost, *spent, says);
+        self.epochs_fit(*policy, epochs, *deadline, says);
+        if let Some(found) = world.policies.get(policy) {
+            let rules = found.policy.rules();
+            let allowed = rules.check_program(program);
+            allowed.unwrap_or_else(|e| says.error("program-not-allowed", "I3", e));
+            let enough = rules.check_blobs(*blob_count);
+            enough.unwrap_or_else(|e| says.error("too-few-blobs", "I3", e));
+            let open = rules.check_window(self.clock);
+            open.unwrap_or_else(|e| says.error("policy-window", "I9", e));
+        }
+        match world.programs.get(program) {
+            Some(index) if *index < logged.index => {}
+            Some(_) => says.error(
+                "program-logged-late",
+                "I1",
+                "the program was logged after the run",
+            ),
+            None => says.error(
+                "program-not-logged",
+                "I1",
+                format!("{program} is not in the log"),
+            ),
+        }
+        let record = Run {
+            policy: *policy,
+            program: *program,
+            pipeline: pipeline.clone(),
+            epochs: epochs.clone(),
+            deadline: *deadline,
+            blob_count: *blob_count,
+            cost: *cost,
+            used: Budget::ZERO,
+            planned: *steps,
+            step: Step(0),
+            fencing: Fencing(0),
+            head: logged.digest,
+            releases: Vec::new(),
+            state: RunState::Registered,
+            erased: false,
+        };
+        let fresh = self.add_run(*run, record);
+        says.must(fresh, "run-twice", "I6", "the run's id was used before");
+    }
+
+    fn debit(
+        &mut self,
+        pipeline: &str,
+        policy: PolicyDigest,
+        cost: Budget,
+        spent: Budget,
+        says: &mut Says<'_>,
+    ) {
+        let Some(account) = self.pipelines.get_mut(pipeline) else {
+            says.error(
+                "run-policy",
+                "I3",
+                format!("pipeline {pipeline} has no registered policy"),
+            );
+            return;
+        };
+        let current = account.current == policy;
+        says.must(
+            current,
+            "run-policy",
+            "I3",
+            "the run's policy is not the current one",
+        );
+        if let Err(e) = account.debit(cost) {
+            let message = format!("the run costs {}: {e}", words(cost));
+            says.error("budget-overspent", "I6", message);
+        }
+        running_total(account, spent, says);
+    }
+
+    fn epochs_fit(
+        &self,
+        policy: PolicyDigest,
+        epochs: &[EpochId],
+        deadline: Timestamp,
+        says: &mut Says<'_>,
+    ) {
+        says.must(
+            !epochs.is_empty(),
+            "run-epochs",
+            "I9",
+            "the run reads no epoch",
+        );
+        says.must(
+            self.clock < deadline,
+            "run-deadline",
+            "I9",
+            "the deadline was over already",
+        );
+        for id in epochs {
+            match self
+                .epochs
+                .get(id)
+                .filter(|epoch| !epoch.over && epoch.policy == policy)
+            {
+                Some(epoch) => {
+                    let fits = deadline <= epoch.expires;
+                    says.must(fits, "run-deadline", "I9", "the run may outlive its epoch");
+                }
+                None => says.error(
+                    "run-epochs",
+                    "I9",
+                    format!("epoch {id} is not one of its policy"),
+                ),
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The result of an audit.
+
+use serde::{Deserialize, Serialize};
+use siegel_ident::{Budget, ClusterId, Digest, ObjectDigest, PolicyDigest, ProgramDigest, RunId};
+use siegel_policy::Finding;
+
+/// One verdict, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditReport {
+    /// True if no finding is an error.
+    pub ok: bool,
+    /// The same in a word.
+    pub verdict: Verdict,
+    /// Which log was read; keep size and root for the next audit.
+    pub log: LogReport,
+    /// What its entries are.
+    pub entries: Counts,
+    /// Policies, in the order of the log.
+    pub policies: Vec<PolicyReport>,
+    /// Runs, in the order of their registration, cluster by cluster.
+    pub runs: Vec<RunReport>,
+    /// Privacy budgets, by cluster and pipeline.
+    pub budgets: Vec<PipelineReport>,
+    /// What was found, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// The one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing speaks against trust in what was audited; warnings may say how far it reaches.
+    Good,
+    /// At least one error finding (exit code 3).
+    NotTrustworthy,
+}
+
+/// The log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogReport {
+    /// Its name.
+    pub origin: String,
+    /// Number of entries of the audited checkpoint; absent if it did not verify.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Root of the audited checkpoint; absent if it did not verify.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<Digest>,
+}
+
+/// Entries by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// All that were read.
+    pub total: u64,
+    /// Policies.
+    pub policies: u64,
+    /// Genesis documents.
+    pub genesis: u64,
+    /// Receipts.
+    pub receipts: u64,
+    /// Program bundles.
+    pub programs: u64,
+    /// Statements of other kinds.
+    pub other: u64,
+    /// Entries whose bytes are missing or wrong.
+    pub unreadable: u64,
+}
+
+/// A logged policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyReport {
+    /// Its digest.
+    pub sha256: PolicyDigest,
+    /// First place in the log.
+    pub log_index: u64,
+    /// Name for people.
+    pub name: String,
+    /// What its budget belongs to.
+    pub pipeline: String,
+    /// Stated ε.
+    pub epsilon: String,
+    /// Stated δ.
+    pub delta: String,
+    /// True if a cluster has taken it up.
+    pub registered: bool,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunReport {
+    /// Its id.
+    pub run: RunId,
+    /// Whose receipts tell of it.
+    pub cluster: ClusterId,
+    /// Its policy.
+    pub policy: PolicyDigest,
+    /// Its program.
+    pub program: ProgramDigest,
+    /// Which pipeline paid.
+    pub pipeline: String,
+    /// How many uploads it read.
+    pub blob_count: u64,
+    /// What was debited.
+    pub cost: Budget,
+    /// Steps planned.
+    pub steps: u64,
+    /// Steps committed.
+    pub committed: u64,
+    /// Sealed releases of its steps.
+    pub releases: Vec<ObjectDigest>,
+    /// How far it came.
+    pub state: RunState,
+}
+
+/// How far a run came, by its receipts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// Debited; nobody has keys.
+    Registered,
+    /// A root has its keys.
+    Taken,
+    /// All steps are committed.
+    Finished,
+    /// Ended early, nothing returned.
+    Abandoned,
+    /// Its deadline passed.
+    Expired,
+    /// Taken back before it had keys; the only refund.
+    Cancelled,
+}
+
+/// The budget of a pipeline at a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineReport {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The pipeline.
+    pub pipeline: String,
+    /// What it has in all.
+    pub total: Budget,
+    /// What its runs have cost, recomputed from the registrations.
+    pub spent: Budget,
+}

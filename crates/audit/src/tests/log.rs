@@ -1,0 +1,230 @@
+//! The log itself: empty, withheld, rewritten, another's.
+
+use siegel_ident::Digest;
+use siegel_rekor::{FolderLog, Log, LogKey, LogReader, PolicySigner, Storage};
+use siegel_translog::predicate;
+
+use super::history::lived;
+use super::scene::{Scene, log_key};
+use super::{errors, ids};
+use crate::{AuditAnchors, AuditError, ExpectedCluster, KnownCheckpoint, Verdict, audit};
+
+#[tokio::test]
+async fn an_empty_log_is_good_and_says_so() {
+    let report = Scene::new().audit().await;
+    assert_eq!(
+        (report.verdict, ids(&report)),
+        (Verdict::Good, vec!["nothing-to-audit"])
+    );
+    assert_eq!(report.log.size, Some(0));
+}
+
+/// Catches: a good verdict that hides which checks its anchors did not ask for.
+#[tokio::test]
+async fn what_the_anchors_leave_open_is_said() {
+    let scene = Scene::new();
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts).await;
+    let reader = LogReader::Open(scene.log.clone());
+    let open = async |anchors: AuditAnchors| -> Vec<String> {
+        let report = audit(&reader, &anchors).await.unwrap();
+        assert_eq!(report.verdict, Verdict::Good);
+        let said = report.findings.into_iter().map(|finding| finding.id);
+        said.filter(|id| id.starts_with("anchors-")).collect()
+    };
+    let nothing = AuditAnchors::of(log_key().anchors());
+    assert_eq!(
+        open(nothing).await,
+        [
+            "anchors-no-cluster",
+            "anchors-no-simulation-root",
+            "anchors-no-checkpoint"
+        ]
+    );
+    let mut full = scene.anchors();
+    full.clusters = vec![ExpectedCluster {
+        id: scene.id(),
+        receipts: None,
+    }];
+    full.simulation_root = scene.genesis.config.simulation_root.map(Digest::from_bytes);
+    let without_count = open(full.clone()).await;
+    assert_eq!(without_count[0], "anchors-no-receipt-count");
+    full.clusters[0].receipts = Some(receipts.len() as u64);
+    assert_eq!(open(full).await, ["anchors-no-checkpoint"]);
+}
+
+/// I1, I17. Catches: an auditor that skips what it cannot read.
+#[tokio::test]
+async fn i17_a_withheld_payload_is_an_error() {
+    for (kind, with_statement) in [
+        (predicate::RECEIPT, true),
+        (predicate::POLICY, true),
+        (predicate::POLICY, false),
+    ] {
+        let scene = Scene::new();
+        scene.birth().await;
+        scene
+            .publish_bare(&scene.author, kind, b"kept secret", with_statement)
+            .await;
+        let report = scene.audit().await;
+        assert_eq!(errors(&report), ["payload-withheld"]);
+        assert_eq!(report.entries.unreadable, 1);
+        let invariant = if kind == predicate::RECEIPT {
+            "I17"
+        } else {
+            "I1"
+        };
+        assert_eq!(report.findings[0].invariant.as_deref(), Some(invariant));
+    }
+}
+
+/// I1. Catches: an auditor that believes the checkpoint, or the entries, without comparing them.
+#[tokio::test]
+async fn i1_a_rewritten_entry_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(&Storage::folder(dir.path()), log_key()).unwrap();
+    let scene = Scene::over(log);
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts).await;
+    let anchors = scene.anchors();
+    let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
+    assert!(audit(&folder, &anchors).await.unwrap().ok);
+
+    // The operator swaps two entries of the same length in the file.
+    let path = dir.path().join("entries");
+    let bytes = std::fs::read(&path).unwrap();
+    let bodies = scene.log.size();
+    let mut rewritten = bytes.clone();
+    let at = bytes.len() - 400;
+    rewritten[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+    std::fs::write(&path, &rewritten).unwrap();
+    let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
+    let report = audit(&folder, &anchors).await.unwrap();
+    assert!(
+        errors(&report).contains(&"log-rewritten"),
+        "{:?}",
+        errors(&report)
+    );
+    assert_eq!(report.entries.total, bodies);
+
+    // An entry held back.
+    std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
+    let report = audit(&folder, &anchors).await.unwrap();
+    assert!(
+        errors(&report).contains(&"entries-withheld"),
+        "{:?}",
+        errors(&report)
+    );
+}
+
+/// I1. Catches: a log that is rewritten as a whole and signed again by its own key. Only a
+/// checkpoint that somebody kept tells.
+#[tokio::test]
+async fn i1_a_log_must_grow_from_every_known_checkpoint() {
+    let scene = Scene::new();
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts[..10]).await;
+    let before = scene.audit().await;
+    let known = KnownCheckpoint {
+        size: before.log.size.unwrap(),
+        root: before.log.root.unwrap(),
+    };
+    scene.log_receipts(&receipts).await;
+    let anchors = AuditAnchors {
+        known_checkpoints: vec![known],
+        ..scene.anchors()
+    };
+    let grown = audit(&LogReader::Open(scene.log.clone()), &anchors)
+        .await
+        .unwrap();
+    assert!(grown.ok, "{:#?}", grown.findings);
+
+    let rewritten = Scene {
+        log: Scene::new().log,
+        ..scene
+    };
+    rewritten.birth().await;
+    for _ in 0..2 {
+        let report = audit(&LogReader::Open(rewritten.log.clone()), &anchors)
+            .await
+            .unwrap();
+        assert_eq!(errors(&report), ["log-not-consistent"]);
+        // Once shorter than the known size, once longer.
+        for i in 0..20u8 {
+            rewritten
+                .publish(&rewritten.author, predicate::PROGRAM, &[i])
+                .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn i1_another_logs_checkpoint_is_found() {
+    let scene = Scene::new();
+    scene.birth().await;
+    let other = LogKey::generate(log_key().origin()).unwrap();
+    let anchors = AuditAnchors::of(other.anchors());
+    let report = audit(&LogReader::Open(scene.log.clone()), &anchors)
+        .await
+        .unwrap();
+    assert_eq!(errors(&report), ["checkpoint-invalid"]);
+    assert_eq!(report.log.size, None);
+    let mut witnessed = scene.anchors();
+    witnessed.log.witnesses = 2;
+    let refused = audit(&LogReader::Open(scene.log.clone()), &witnessed).await;
+    assert!(matches!(refused, Err(AuditError::Anchors(_))));
+}
+
+/// That the log cannot be reached says nothing about it: no report, an error.
+#[tokio::test]
+async fn an_unreachable_log_is_no_verdict() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let log = LogReader::new(&url).unwrap();
+    let result = audit(&log, &AuditAnchors::of(log_key().anchors())).await;
+    assert!(matches!(result, Err(AuditError::Source(_))));
+}
+
+/// The same verdict over HTTP.
+#[tokio::test]
+async fn over_http_as_well() {
+    let scene = Scene::new();
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(siegel_rekor::serve(
+        listener,
+        scene.log.clone(),
+        std::future::pending(),
+    ));
+    let log = LogReader::new(&url).unwrap();
+    assert_eq!(
+        audit(&log, &scene.anchors()).await.unwrap(),
+        scene.audit().await
+    );
+    scene
+        .publish_bare(&scene.author, predicate::POLICY, b"secret", true)
+        .await;
+    let report = audit(&log, &scene.anchors()).await.unwrap();
+    assert_eq!(errors(&report), ["payload-withheld"]);
+    server.abort();
+}
+
+/// I14: a log full of rubbish gives a report that can be read.
+#[tokio::test]
+async fn i14_findings_are_bounded() {
+    let scene = Scene::new();
+    let stranger = PolicySigner::generate().unwrap();
+    for i in 0..1010u32 {
+        scene
+            .publish_bare(&stranger, predicate::POLICY, &i.to_be_bytes(), false)
+            .await;
+    }
+    let report = scene.audit().await;
+    assert_eq!(report.entries.unreadable, 1010);
+    assert!(report.findings.len() < 1010 && ids(&report).contains(&"more-findings"));
+    assert!(!report.ok);
+}
