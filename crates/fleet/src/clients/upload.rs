@@ -1,0 +1,191 @@
+//! All clients, some at a time.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng as _};
+use siegel_client::{ClientRefusal, DeviceRefusal, Upload, Words, verify};
+use siegel_link::LinkError;
+use siegel_link::depot::{DepotClient, ObjectKind};
+use siegel_platform::{Clock, rng};
+use tokio::task::JoinSet;
+
+use super::{ClientsOptions, OfferBytes, UploadReport, derived, device};
+use crate::data::{ClientData, Dataset};
+
+/// Distinct words of one upload. A client with more sends several uploads; they are one unit all the
+/// same (I4). 15,000 words of 64 bytes and their lengths fit the 1 MiB of a record.
+const WORDS_PER_UPLOAD: usize = 15_000;
+
+/// Why the uploading stopped. What single clients refuse is no reason to stop: it is counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientsError {
+    /// The depot is away, full, or refuses.
+    #[error("uploading: {0}")]
+    Depot(#[source] LinkError),
+    /// A client's task broke.
+    #[error("a simulated client panicked")]
+    Broken,
+}
+
+/// Lets every client verify, seal and upload. Returns when all have an answer; `progress` gets how
+/// many clients are done.
+///
+/// # Errors
+/// The first trouble with the depot. Uploads that were answered stay where they are.
+pub async fn upload_all(
+    data: &Arc<Dataset>,
+    offer: &Arc<OfferBytes>,
+    options: &ClientsOptions,
+    depot: &DepotClient,
+    clock: &Arc<dyn Clock>,
+    progress: &mut (dyn FnMut(usize) + Send),
+) -> Result<UploadReport, ClientsError> {
+    let options = Arc::new(options.clone());
+    let mut report = UploadReport::default();
+    let mut tasks = JoinSet::new();
+    let mut next = 0;
+    let mut done = 0;
+    while done < data.clients.len() {
+        while next < data.clients.len() && tasks.len() < options.concurrency.max(1) {
+            let (data, offer, options) = (data.clone(), offer.clone(), options.clone());
+            let (depot, clock, at) = (depot.clone(), clock.clone(), next);
+            tasks.spawn(async move {
+                // Signatures and encryption: off the threads that serve the network.
+                let seal = move || seal_one(&data, at, &offer, &options, &*clock);
+                let sealed = tokio::task::spawn_blocking(seal);
+                let sealed = sealed.await.map_err(|_| ClientsError::Broken)?;
+                send(sealed, &depot).await
+            });
+            next += 1;
+        }
+        let one = tasks.join_next().await.ok_or(ClientsError::Broken)?;
+        report.add(one.map_err(|_| ClientsError::Broken)??);
+        done += 1;
+        progress(done);
+    }
+    Ok(report)
+}
+
+/// Why one client sends nothing.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    Offer(#[from] ClientRefusal),
+    #[error(transparent)]
+    Device(#[from] DeviceRefusal),
+}
+
+fn seal_one(
+    data: &Dataset,
+    at: usize,
+    offer: &OfferBytes,
+    options: &ClientsOptions,
+    clock: &dyn Clock,
+) -> Result<Vec<Upload>, Refused> {
+    let Some(client) = data.clients.get(at) else {
+        return Ok(Vec::new());
+    };
+    match &options.seed {
+        Some(seed) => {
+            let stream = derived(seed, "client randomness", &client.name);
+            let mut rng = ChaCha20Rng::from_seed(*stream.expose());
+            seal_with(&mut rng, client, offer, options, clock)
+        }
+        None => seal_with(&mut rng::os_rng(), client, offer, options, clock),
+    }
+}
+
+fn seal_with(
+    rng: &mut impl CryptoRng,
+    client: &ClientData,
+    offer: &OfferBytes,
+    options: &ClientsOptions,
+    clock: &dyn Clock,
+) -> Result<Vec<Upload>, Refused> {
+    let verified = verify(&options.config, &offer.as_offer(), clock.now())?;
+    let mut device = device(
+        options.seed.as_ref(),
+        &client.name,
+        options.config.device_cap,
+    );
+    let mut uploads = Vec::new();
+    for words in parts(client.words()) {
+        let columns = verified.policy().input.columns.iter();
+        let columns: Vec<_> = columns
+            .map(|column| (column.name.as_str(), &words))
+            .collect();
+        uploads.push(device.seal_record(rng, &verified, &columns, clock.now())?);
+    }
+    Ok(uploads)
+}
+
+/// At least one part: silence is uploaded too, so that it is not a public fact (I12).
+fn parts(words: Words) -> Vec<Words> {
+    if words.len() <= WORDS_PER_UPLOAD {
+        return vec![words];
+    }
+    let all: Vec<&str> = words.iter().collect();
+    all.chunks(WORDS_PER_UPLOAD)
+        .map(|part| Words::of_all(part.iter().copied()))
+        .collect()
+}
+
+async fn send(
+    sealed: Result<Vec<Upload>, Refused>,
+    depot: &DepotClient,
+) -> Result<UploadReport, ClientsError> {
+    let mut report = UploadReport::default();
+    match sealed {
+        Ok(uploads) => {
+            for upload in uploads {
+                let bytes = Bytes::copy_from_slice(upload.bytes());
+                let len = bytes.len() as u64;
+                let put = depot.put(ObjectKind::Upload, bytes).await;
+                match put.map_err(ClientsError::Depot)?.duplicate {
+                    true => report.duplicates += 1,
+                    false => report.accepted += 1,
+                }
+                report.bytes += len;
+            }
+        }
+        Err(refused) => {
+            report.refused = 1;
+            report.refusals.insert(refused.to_string(), 1);
+        }
+    }
+    Ok(report)
+}
+
+impl UploadReport {
+    fn add(&mut self, one: Self) {
+        self.accepted += one.accepted;
+        self.duplicates += one.duplicates;
+        self.refused += one.refused;
+        self.bytes += one.bytes;
+        for (why, count) in one.refusals {
+            *self.refusals.entry(why).or_default() += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Catches words that are lost where a talkative client is cut into several uploads.
+    #[test]
+    fn a_talkative_client_is_cut_without_loss() {
+        let letter = |n: usize| char::from(b'a' + (n % 26) as u8);
+        let word = |n: usize| String::from_iter([1, 26, 676, 17_576].map(|d| letter(n / d)));
+        let text: Vec<String> = (0..40_000).map(word).collect();
+        let cut = parts(Words::of(&text.join(" ")));
+        assert_eq!(
+            cut.iter().map(Words::len).collect::<Vec<_>>(),
+            [15_000, 15_000, 10_000]
+        );
+        assert_eq!(parts(Words::of("")).len(), 1);
+    }
+}

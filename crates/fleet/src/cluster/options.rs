@@ -1,0 +1,59 @@
+//! What to bring up.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use siegel_depot::Store;
+use siegel_ident::ProgramDigest;
+use siegel_platform::{Clock, SystemClock};
+
+use crate::binaries::NodeBinaries;
+
+/// Where the nodes run.
+pub enum Mode {
+    /// Inside this process, over pipes. The same sessions, evidence and services.
+    InProcess,
+    /// One process each, on loopback.
+    Processes {
+        /// The measured binaries.
+        binaries: NodeBinaries,
+        /// The executable `siegel` for log and depot; without it they are tasks of this process.
+        command: Option<PathBuf>,
+    },
+}
+
+/// How many of what, and where.
+pub struct Options {
+    /// KMS nodes.
+    pub kms: u32,
+    /// Workers.
+    pub workers: u32,
+    /// The run's folder: `log/`, `depot/`, `logs/` and `log-key.pem` go into it.
+    pub dir: PathBuf,
+    /// Stands in every log line.
+    pub run_label: String,
+    /// The one program that the root runs: in its measured configuration.
+    pub program: ProgramDigest,
+    /// Seed of a repeatable simulation: goes into the genesis, and voids the privacy statement.
+    pub seed: Option<[u8; 32]>,
+    /// Clock of everything in this process. Child processes use the host's.
+    pub clock: Arc<dyn Clock>,
+    /// In-process depot: this store instead of `file:DIR/depot`.
+    pub store: Option<Store>,
+}
+
+impl Options {
+    /// Three KMS nodes, two workers, the host's clock, no seed.
+    pub fn new(dir: PathBuf, run_label: &str, program: ProgramDigest) -> Self {
+        Self {
+            kms: 3,
+            workers: 2,
+            dir,
+            run_label: run_label.into(),
+            program,
+            seed: None,
+            clock: Arc::new(SystemClock),
+            store: None,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A running pipeline with its operator: what `siegel simulate` and the end-to-end tests drive.
+
+use siegel_attest::{Genesis, KeyBundle, Profile, TrustAnchors};
+use siegel_client::ClientConfig;
+use siegel_ident::{Budget, Delta, EpochId, NanoRho, Seconds};
+use siegel_operator::{Operator, OperatorError, Published, ReceiptTrail};
+use siegel_policy::author::{self, AuthorError, Facts};
+use siegel_policy::{ClientLimits, Policy};
+use siegel_program::Bundle;
+use siegel_rekor::{LogClient, PolicySigner};
+use siegel_translog::LogAnchors;
+
+use crate::FleetError;
+use crate::clients::OfferBytes;
+use crate::cluster::{Cluster, Mode, Options};
+
+/// What a simulated device spends at most: ρ = 2, no δ₀.
+pub const DEVICE_LIMIT: Budget = Budget {
+    rho_nano: NanoRho(2_000_000_000),
+    delta0: Delta(0),
+};
+/// The longest key life that a simulated device accepts: a week.
+pub const DEVICE_KEY_TTL: Seconds = Seconds(7 * 24 * 3_600);
+
+/// A cluster, its operator, and its genesis in the log.
+pub struct Deployment {
+    /// The processes.
+    pub cluster: Cluster,
+    /// Who publishes and carries.
+    pub operator: Operator,
+    /// The cluster's birth document.
+    pub genesis: Genesis,
+    /// Its proof.
+    pub genesis_published: Published,
+    /// The receipts that are in the log.
+    pub trail: ReceiptTrail,
+}
+
+/// Why a deployment did not come up, or could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeploymentError {
+    /// A process.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// An errand.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+    /// A document that the key service made does not parse.
+    #[error("{what}: {why}")]
+    Document {
+        /// Which.
+        what: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl Deployment {
+    /// Starts all parts, and publishes the genesis.
+    ///
+    /// # Errors
+    /// [`DeploymentError`]; everything that was started is ended.
+    pub async fn start(mode: Mode, options: Options) -> Result<Self, DeploymentError> {
+        let key_file = options.dir.join("operator-key.pem");
+        let cluster = Cluster::start(mode, options).await?;
+        let errand = "the operator's key and log";
+        let log_error = |source| OperatorError::Log { errand, source };
+        let signer = PolicySigner::load_or_create(&key_file).map_err(log_error)?;
+        let log = LogClient::new(&cluster.log_url()).map_err(log_error)?;
+        let (net, kms) = (cluster.net(), cluster.kms());
+        let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?;
+        let (genesis, genesis_published) = operator.publish_genesis().await?;
+        let trail = ReceiptTrail::of(&genesis)?;
+        Ok(Self {
+            cluster,
+            operator,
+            genesis,
+            genesis_published,
+            trail,
+        })
+    }
+
+    /// Compiles a policy for this cluster: its measurements, and one program under its own name.
+    ///
+    /// # Errors
+    /// [`AuthorError`] with the line of the file.
+    pub fn build_policy(&self, toml: &str, program: &Bundle) -> Result<Policy, BuildError> {
+        let now = self.cluster.clock().now();
+        let mut facts = Facts::of_genesis(&self.genesis, now)?;
+        for binary in self.cluster.measured() {
+            if let Some(name) = binary.part.binary() {
+                facts
+                    .binaries
+                    .entry(name.to_owned())
+                    .or_default()
+                    .push(binary.reference);
+            }
+        }
+        facts
+            .programs
+            .insert(program.name().to_owned(), program.digest());
+        Ok(author::build(toml, &facts)?)
+    }
+
+    /// Publishes program and policy, and registers the policy with the key service.
+    ///
+    /// # Errors
+    /// [`OperatorError`] with the rule that it breaks.
+    pub async fn publish(
+        &self,
+        program: &Bundle,
+        policy: &Policy,
+    ) -> Result<Published, OperatorError> {
+        self.operator
+            .publish_program(program.bytes().to_vec())
+            .await?;
+        let published = self.operator.publish_policy(policy).await?;
+        self.operator.register_policy(&published).await?;
+        Ok(published)
+    }
+
+    /// What clients fetch: documents, proofs, and the key of the policy's present epoch.
+    ///
+    /// # Errors
+    /// [`DeploymentError`] of key service or log.
+    pub async fn offer(
+        &self,
+        policy: &Policy,
+        published: &Published,
+    ) -> Result<(OfferBytes, EpochId), DeploymentError> {
+        let (stapled, checkpoint) = self.operator.key_bundle(policy.digest()).await?;
+        let bundle =
+            KeyBundle::parse(&stapled.bundle).map_err(|why| DeploymentError::Document {
+                what: "key bundle",
+                why: why.to_string(),
+            })?;
+        let offer = OfferBytes {
+            policy: published.bytes.clone(),
+            policy_bundle: published.bundle.clone(),
+            genesis: self.genesis_published.bytes.clone(),
+            genesis_bundle: self.genesis_published.bundle.clone(),
+            key_bundle: stapled.bundle,
+            key_bundle_signature: stapled.signature,
+            evidence: stapled.evidence,
+            checkpoint,
+        };
+        Ok((offer, bundle.epoch))
+    }
+
+    /// The configuration of a simulated device. Anchors are this deployment's own; the limits are
+    /// fixed here, so that a policy that asks for more is refused by every device (I1).
+    pub fn client_config(&self, pipeline: &str) -> ClientConfig {
+        ClientConfig {
+            log: self.log_anchors(),
+            trust: TrustAnchors {
+                simulation_root: self.cluster.config().simulation_root,
+            },
+            limits: ClientLimits::for_pipeline(
+                pipeline,
+                Profile::Simulation,
+                DEVICE_LIMIT,
+                DEVICE_KEY_TTL,
+            ),
+            device_cap: DEVICE_LIMIT,
+        }
+    }
+
+    /// Name and key of this deployment's log.
+    pub fn log_anchors(&self) -> LogAnchors {
+        let config = self.cluster.config();
+        LogAnchors::unwitnessed(&config.log_origin, config.log_key)
+    }
+}
+
+/// Why a policy was not built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The text.
+    #[error(transparent)]
+    Author(#[from] AuthorError),
+    /// The genesis.
+    #[error("genesis: {0}")]
+    Genesis(#[from] siegel_attest::DocumentError),
+}

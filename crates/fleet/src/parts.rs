@@ -1,0 +1,135 @@
+//! Log and depot as processes: untrusted and unmeasured, but started and ended like the others.
+//!
+//! `siegel serve log --launched` and `siegel serve depot --launched` are
+//! `siegel_platform::run_node` around these two.
+
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use siegel_depot::{Depot, Limits, Store};
+use siegel_ident::json;
+use siegel_link::{Endpoint, Net};
+use siegel_platform::Platform;
+use siegel_rekor::{Log, LogKey, Storage};
+
+/// Longest configuration, bytes.
+const CONFIG_MAX: usize = 1 << 16;
+
+/// Start configuration of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogConfig {
+    /// `siegel/log-config/v1`.
+    pub schema: String,
+    /// The log's name in its checkpoints.
+    pub origin: String,
+    /// File with the log's private key; made if it is not there.
+    pub key_file: PathBuf,
+    /// Where entries and archive lie; in memory if absent.
+    pub folder: Option<PathBuf>,
+}
+
+/// Start configuration of the depot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DepotConfig {
+    /// `siegel/depot-config/v1`.
+    pub schema: String,
+    /// `file:///folder` or `memory:`.
+    pub store: String,
+}
+
+/// Why log or depot could not serve. The words are for the operator; both are his.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartError {
+    /// The configuration does not parse.
+    #[error("configuration: {0}")]
+    Config(String),
+    /// The address is no address, or taken.
+    #[error("listening on {endpoint}: {cause}")]
+    Listen {
+        /// As given.
+        endpoint: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] siegel_rekor::RekorError),
+    /// The depot.
+    #[error(transparent)]
+    Depot(#[from] siegel_depot::DepotError),
+}
+
+/// Serves the log over HTTP until it is dropped. `Ready` holds `127.0.0.1:PORT`.
+pub async fn serve_log(platform: Platform) -> Result<(), PartError> {
+    let config: LogConfig = read(&platform, LogConfig::SCHEMA)?;
+    let key = LogKey::load_or_create(&config.origin, &config.key_file)?;
+    let storage = config.folder.map_or(Storage::Memory, Storage::Folder);
+    let log = Log::open(&storage, key)?;
+    let listen = &platform.start.listen;
+    let refuse = |cause: std::io::Error| PartError::Listen {
+        endpoint: listen.clone(),
+        cause: cause.to_string(),
+    };
+    let listener = tokio::net::TcpListener::bind(listen)
+        .await
+        .map_err(refuse)?;
+    platform.ready(listener.local_addr().map_err(refuse)?);
+    Ok(siegel_rekor::serve(listener, log, std::future::pending()).await?)
+}
+
+/// Serves the depot until it is dropped, over the store that its configuration names.
+pub async fn serve_depot(platform: Platform, net: Net) -> Result<(), PartError> {
+    let config: DepotConfig = read(&platform, DepotConfig::SCHEMA)?;
+    serve_depot_on(platform, net, Store::open(&config.store)?).await
+}
+
+/// The same over a store that is at hand, for tests that make it fail.
+pub async fn serve_depot_on(platform: Platform, net: Net, store: Store) -> Result<(), PartError> {
+    let depot = Depot::open(store, Limits::default()).await?;
+    let refuse = |cause: String| PartError::Listen {
+        endpoint: platform.start.listen.clone(),
+        cause,
+    };
+    let listen: Endpoint = platform
+        .start
+        .listen
+        .parse()
+        .map_err(|e| refuse(format!("{e}")))?;
+    let (endpoint, incoming) = net
+        .listen(&listen)
+        .await
+        .map_err(|e| refuse(e.to_string()))?;
+    platform.ready(endpoint);
+    Ok(siegel_depot::serve(incoming, depot, std::future::pending()).await?)
+}
+
+impl LogConfig {
+    /// The value of `schema`.
+    pub const SCHEMA: &'static str = "siegel/log-config/v1";
+}
+
+impl DepotConfig {
+    /// The value of `schema`.
+    pub const SCHEMA: &'static str = "siegel/depot-config/v1";
+}
+
+fn read<T: Serialize + DeserializeOwned>(
+    platform: &Platform,
+    schema: &str,
+) -> Result<T, PartError> {
+    let bytes = &platform.start.config;
+    let value = json::from_canonical::<serde_json::Value>(bytes, CONFIG_MAX);
+    let found = value
+        .ok()
+        .and_then(|v| v.get("schema")?.as_str().map(str::to_owned));
+    if found.as_deref() != Some(schema) {
+        return Err(PartError::Config(format!(
+            "expected schema {schema:?}, got {found:?}"
+        )));
+    }
+    json::from_canonical(bytes, CONFIG_MAX).map_err(|e| PartError::Config(e.to_string()))
+}

@@ -1,0 +1,17 @@
+//! The operator's errands between key service, log, depot and root.
+//!
+//! The operator is not trusted. It publishes and carries documents that others have signed, starts
+//! runs, and fetches what the key service opens. It can delay all of it; what it carries is checked
+//! where it arrives.
+
+mod error;
+mod operator;
+mod publish;
+mod receipts;
+mod run;
+
+pub use error::OperatorError;
+pub use operator::Operator;
+pub use publish::Published;
+pub use receipts::{CarriedReceipt, ReceiptTrail};
+pub use run::{CommittedStep, FinishedRun, RunEvent, RunOrder};
