@@ -1,0 +1,83 @@
+//! The command line of Siegel.
+
+// In a binary nothing is reachable from outside; `pub` here says what a module offers its siblings.
+#![allow(unreachable_pub)]
+
+mod audit_cmd;
+mod failure;
+mod policy_cmd;
+mod serve;
+mod simulate;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::{Exit, Failure};
+
+/// Verifiable confidential aggregation: simulate it, audit it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "siegel",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+struct Cli {
+    /// One JSON object on stdout; progress goes to stderr
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// The time to verify at, in unix seconds (default: this machine's clock)
+    #[arg(long, global = true, value_name = "SECONDS")]
+    now: Option<u64>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Simulate federated uploads through the real path
+    Simulate(simulate::SimulateArgs),
+    /// Build, check, show and publish access policies
+    Policy(policy_cmd::PolicyArgs),
+    /// Replay a log and its receipts into one verdict
+    Audit(audit_cmd::AuditArgs),
+    /// Serve one untrusted part by hand
+    Serve(serve::ServeArgs),
+}
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    // A part under a launcher speaks with it over standard input and owns its own runtime.
+    if let Command::Serve(args) = &cli.command
+        && let Some(part) = args.launched()
+    {
+        return serve::launched(part);
+    }
+    let json = cli.json;
+    match run(cli) {
+        Ok(exit) => std::process::ExitCode::from(exit as u8),
+        Err(failure) => {
+            failure.print(json);
+            std::process::ExitCode::from(failure.exit)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| Failure::failed("runtime", "siegel", why, ""))?;
+    let ended = runtime.block_on(async {
+        match cli.command {
+            Command::Simulate(args) => Box::pin(simulate::simulate(args, cli.json)).await,
+            Command::Policy(args) => policy_cmd::policy(args, cli.json, cli.now).await,
+            Command::Audit(args) => audit_cmd::audit(args, cli.json).await,
+            Command::Serve(args) => serve::serve(args).await,
+        }
+    });
+    // A build that goes on in a thread must not hold an interrupted command back.
+    runtime.shutdown_background();
+    ended
+}

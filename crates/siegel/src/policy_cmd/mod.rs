@@ -1,0 +1,102 @@
+//! `siegel policy build|check|show|publish`: write, judge, explain and publish access policies.
+//!
+//! Each command is a function that returns what it found ([`build::Built`], [`check::Checked`], …);
+//! printing and exit codes are here.
+
+pub mod build;
+pub mod check;
+mod files;
+pub mod publish;
+pub mod show;
+#[cfg(test)]
+mod tests;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use siegel_ident::Timestamp;
+use siegel_policy::Finding;
+
+use crate::failure::{Exit, Failure};
+
+/// Write, check, explain and publish access policies.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  siegel policy build policies/word-histogram.toml --cluster genesis.json \\
+      --binaries target/release --program word-histogram.json --out policy.json
+  siegel policy check policy.json
+  siegel policy show policy.json
+  siegel policy publish policy.json --log http://127.0.0.1:8090 --key publisher.pem
+
+Exit 3: verified, and not trustworthy (an error finding).")]
+pub struct PolicyArgs {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyCommand {
+    /// Fill in digests, window and rho, and compile TOML to canonical JSON
+    Build(build::BuildArgs),
+    /// Judge a compiled policy: findings, and exit 3 on an error
+    Check(check::CheckArgs),
+    /// Explain a compiled policy in plain words
+    Show(show::ShowArgs),
+    /// Put a compiled policy into a transparency log, and its bytes into the archive
+    Publish(publish::PublishArgs),
+}
+
+/// Runs the command and prints its result. `now` is the global `--now`.
+pub async fn policy(args: PolicyArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
+    let now = clock(now)?;
+    match args.command {
+        PolicyCommand::Build(args) => print(&build::build(&args, now)?, json),
+        PolicyCommand::Check(args) => print(&check::check(&args, now)?, json),
+        PolicyCommand::Show(args) => print(&show::show(&args)?, json),
+        PolicyCommand::Publish(args) => print(&publish::publish(&args).await?, json),
+    }
+}
+
+/// What a command found.
+pub trait Outcome: Serialize {
+    /// For people: the part before the findings.
+    fn text(&self) -> String;
+    /// The findings, worst first.
+    fn findings(&self) -> &[Finding];
+}
+
+fn print(outcome: &impl Outcome, json: bool) -> Result<Exit, Failure> {
+    if json {
+        let text = serde_json::to_string_pretty(outcome)
+            .map_err(|why| Failure::failed("json", "policy", why, ""))?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+        for finding in outcome.findings() {
+            println!("{finding}");
+        }
+    }
+    Ok(exit_of(outcome.findings()))
+}
+
+/// 3 with an error finding, else 0.
+fn exit_of(findings: &[Finding]) -> Exit {
+    if Finding::any_error(findings) {
+        Exit::NotTrustworthy
+    } else {
+        Exit::Ok
+    }
+}
+
+fn clock(now: Option<u64>) -> Result<Timestamp, Failure> {
+    if let Some(seconds) = now {
+        return Ok(Timestamp(seconds));
+    }
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map(|since| Timestamp(since.as_secs()))
+        .map_err(|_| {
+            let message = "this machine's clock is before 1970";
+            Failure::failed("clock", "--now", message, "set it, or give --now SECONDS")
+        })
+}

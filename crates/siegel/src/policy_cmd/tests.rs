@@ -1,0 +1,348 @@
+//! The commands on real files: build, check, show, publish to a log, and each refusal.
+
+use std::path::PathBuf;
+
+use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind, simulated};
+use siegel_ident::{Digest, Timestamp};
+use siegel_policy::{AccessPolicy, Severity};
+use siegel_rekor::{Log, LogKey, Storage};
+use siegel_translog::{LogAnchors, predicate, verify_logged};
+use tempfile::TempDir;
+
+use super::build::{BuildArgs, build};
+use super::check::{CheckArgs, check};
+use super::publish::{PublishArgs, publish};
+use super::show::{ShowArgs, show};
+use super::{Outcome as _, exit_of};
+use crate::failure::{Exit, Failure};
+
+const NOW: Timestamp = Timestamp(1_800_000_000);
+const TOML: &str = include_str!("../../../../policies/word-histogram.toml");
+
+struct Folder(TempDir);
+
+impl Folder {
+    /// Binaries, genesis of a cluster of that KMS binary, driver and policy file.
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        for name in ["siegel-root", "siegel-worker", "siegel-kms"] {
+            folder.put(name, name.as_bytes());
+        }
+        let kms = ReferenceValue {
+            tee: TeeKind::Simulated,
+            measurement: simulated::measurement(Digest::of(b"siegel-kms"), &["siegel-kms"], &[]),
+        };
+        let mut cluster_key = [7; 65];
+        cluster_key[0] = 4;
+        let config = ClusterConfig {
+            schema: ClusterConfig::SCHEMA.into(),
+            profile: Profile::Simulation,
+            simulation_root: Some([1; 32]),
+            peers: vec![kms],
+            min_voters: 2,
+            log_origin: "log.example.test".into(),
+            log_key: [2; 32],
+            witnesses: 0,
+            seed: None,
+        };
+        let genesis = Genesis {
+            schema: Genesis::SCHEMA.into(),
+            random: [3; 32],
+            cluster_key,
+            config,
+        };
+        folder.put("genesis.json", &genesis.to_bytes().unwrap());
+        folder.put("word-histogram.star", b"# a driver");
+        folder.put("word-histogram.toml", TOML.as_bytes());
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn build_args(&self) -> BuildArgs {
+        BuildArgs {
+            file: self.path("word-histogram.toml"),
+            cluster: self.path("genesis.json"),
+            binaries: self.0.path().to_owned(),
+            programs: vec![self.path("word-histogram.star")],
+            assets: Vec::new(),
+            out: Some(self.path("policy.json")),
+            force: false,
+        }
+    }
+
+    fn built(self) -> Self {
+        build(&self.build_args(), NOW).unwrap();
+        self
+    }
+
+    fn check(&self, now: Timestamp) -> super::check::Checked {
+        check(
+            &CheckArgs {
+                file: self.path("policy.json"),
+            },
+            now,
+        )
+        .unwrap()
+    }
+}
+
+fn refusal<T>(result: Result<T, Failure>, exit: Exit, code: &str) -> String {
+    let failure = result.err().unwrap();
+    assert_eq!(
+        (failure.exit, &*failure.code),
+        (exit as u8, code),
+        "{}",
+        failure.message
+    );
+    failure.message.into()
+}
+
+/// I2. What is written is what the digest names, and parses.
+#[test]
+fn i2_build_writes_a_policy_of_this_cluster_and_these_binaries() {
+    let folder = Folder::new();
+    let built = build(&folder.build_args(), NOW).unwrap();
+    let bytes = std::fs::read(&built.file).unwrap();
+    let policy = AccessPolicy::parse(&bytes).unwrap();
+    assert_eq!(policy.digest(), built.sha256);
+    assert_eq!(policy.not_before, NOW);
+    let worker = simulated::measurement(Digest::of(b"siegel-worker"), &["siegel-worker"], &[]);
+    assert_eq!(policy.roles.worker.reference_values[0].measurement, worker);
+    assert_eq!(exit_of(built.findings()), Exit::Ok);
+    assert!(
+        built
+            .findings()
+            .iter()
+            .any(|f| f.message.contains("INSECURE SIMULATION"))
+    );
+    // A second time: only if asked to.
+    refusal(
+        build(&folder.build_args(), NOW),
+        Exit::Usage,
+        "cannot-write",
+    );
+    let again = build(
+        &BuildArgs {
+            force: true,
+            ..folder.build_args()
+        },
+        NOW,
+    )
+    .unwrap();
+    assert_eq!(again.sha256, built.sha256);
+}
+
+/// I3. Another worker binary is another policy; another KMS binary is not this cluster's.
+#[test]
+fn i3_build_measures_the_binaries() {
+    let folder = Folder::new();
+    let before = build(&folder.build_args(), NOW).unwrap().sha256;
+    folder.put("siegel-worker", b"siegel-worker, changed");
+    let args = BuildArgs {
+        force: true,
+        ..folder.build_args()
+    };
+    assert_ne!(build(&args, NOW).unwrap().sha256, before);
+    folder.put("siegel-kms", b"another");
+    refusal(build(&args, NOW), Exit::Usage, "policy-peers");
+}
+
+#[test]
+fn i14_build_says_what_is_wrong_and_where() {
+    let folder = Folder::new();
+    let args = folder.build_args();
+    let none = BuildArgs {
+        programs: Vec::new(),
+        ..folder.build_args()
+    };
+    let message = refusal(build(&none, NOW), Exit::Usage, "bad-policy");
+    assert!(
+        message.contains("line") && message.contains("program"),
+        "{message}"
+    );
+    folder.put(
+        "word-histogram.toml",
+        TOML.replacen("min_blobs", "min_blob", 1).as_bytes(),
+    );
+    let message = refusal(build(&args, NOW), Exit::Usage, "bad-policy");
+    assert!(message.contains("unknown field `min_blob`"), "{message}");
+    folder.put(
+        "word-histogram.toml",
+        TOML.replacen("\"siegel-root\"", "\"../root\"", 1)
+            .as_bytes(),
+    );
+    refusal(build(&args, NOW), Exit::Usage, "bad-binary");
+    folder.put("word-histogram.toml", TOML.as_bytes());
+    folder.put("genesis.json", b"{}");
+    refusal(build(&args, NOW), Exit::Usage, "bad-genesis");
+    let other = Folder::new();
+    let elsewhere = BuildArgs {
+        binaries: other.path("none"),
+        ..other.build_args()
+    };
+    refusal(build(&elsewhere, NOW), Exit::Usage, "no-binary");
+    assert!(!folder.path("policy.json").exists());
+}
+
+/// Exit 3 exactly with an error finding.
+#[test]
+fn check_gives_findings_and_exit_3_on_an_error() {
+    let folder = Folder::new().built();
+    let good = folder.check(NOW);
+    assert!(good.ok && exit_of(good.findings()) == Exit::Ok);
+    let early = folder.check(Timestamp(NOW.0 - 1));
+    assert!(early.findings().iter().any(|f| f.id == "not-in-use"));
+
+    let policy = std::fs::read_to_string(folder.path("policy.json")).unwrap();
+    let production = policy
+        .replace("\"profile\":\"simulation\"", "\"profile\":\"production\"")
+        .replace("\"witnesses\":0", "\"witnesses\":2");
+    folder.put("policy.json", production.as_bytes());
+    let bad = folder.check(NOW);
+    assert_eq!(bad.findings()[0].id, "simulated-in-production");
+    assert_eq!(
+        (bad.ok, exit_of(bad.findings())),
+        (false, Exit::NotTrustworthy)
+    );
+
+    folder.put(
+        "policy.json",
+        policy
+            .replace("\"epsilon\":\"2\"", "\"epsilon\":\"1\"")
+            .as_bytes(),
+    );
+    let understated = folder.check(NOW);
+    assert_eq!(understated.findings()[0].id, "policy-malformed");
+    assert_eq!(understated.findings()[0].severity, Severity::Error);
+    assert_eq!(exit_of(understated.findings()), Exit::NotTrustworthy);
+    let toml = check(
+        &CheckArgs {
+            file: folder.path("word-histogram.toml"),
+        },
+        NOW,
+    );
+    refusal(toml, Exit::Usage, "not-compiled");
+    let none = check(
+        &CheckArgs {
+            file: folder.path("none.json"),
+        },
+        NOW,
+    );
+    refusal(none, Exit::Usage, "cannot-read");
+}
+
+#[test]
+fn show_explains_and_refuses_what_is_no_policy() {
+    let folder = Folder::new().built();
+    let args = ShowArgs {
+        file: folder.path("policy.json"),
+    };
+    let shown = show(&args).unwrap();
+    assert!(shown.text().starts_with("INSECURE SIMULATION"));
+    assert!(shown.text().contains(&shown.sha256.to_string()));
+    folder.put("policy.json", b"{}");
+    refusal(show(&args), Exit::NotTrustworthy, "policy-malformed");
+}
+
+/// I1. After publishing, the strict check holds for exactly these bytes.
+#[tokio::test]
+async fn i1_publish_logs_archives_and_verifies() {
+    let folder = Folder::new().built();
+    let (url, key) = serve_log("log.example.test").await;
+    let args = PublishArgs {
+        file: folder.path("policy.json"),
+        log: url.clone(),
+        key: folder.path("publisher.pem"),
+        log_key: Some(hex::encode(key)),
+        out: None,
+        force: false,
+    };
+    let published = publish(&args).await.unwrap();
+    assert!(published.verified);
+    let bundle = std::fs::read(&published.bundle).unwrap();
+    let bytes = std::fs::read(folder.path("policy.json")).unwrap();
+    let anchors = LogAnchors::unwitnessed("log.example.test", key);
+    let entry = verify_logged(&bundle, &bytes, predicate::POLICY, None, &anchors).unwrap();
+    assert_eq!(entry.log_index, published.log_index);
+    let log = siegel_rekor::LogClient::new(&url).unwrap();
+    assert_eq!(
+        log.archive_get(&published.sha256.digest()).await.unwrap(),
+        bytes
+    );
+
+    let out = Some(folder.path("second.json"));
+    let unverified = publish(&PublishArgs {
+        log_key: None,
+        out,
+        ..args
+    })
+    .await
+    .unwrap();
+    assert!(!unverified.verified);
+    assert!(
+        unverified
+            .findings()
+            .iter()
+            .any(|f| f.id == "proof-not-verified")
+    );
+}
+
+/// I1. A log of another name or key proves nothing; a policy with an error is not sent at all.
+#[tokio::test]
+async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
+    let folder = Folder::new().built();
+    let args = |log: &str, key: Option<String>| PublishArgs {
+        file: folder.path("policy.json"),
+        log: log.to_owned(),
+        key: folder.path("publisher.pem"),
+        log_key: key,
+        out: None,
+        force: false,
+    };
+    let (url, key) = serve_log("other.example.test").await;
+    let other = publish(&args(&url, Some(hex::encode(key)))).await;
+    refusal(other, Exit::NotTrustworthy, "bad-proof");
+    let (url, _) = serve_log("log.example.test").await;
+    let forged = publish(&args(&url, Some("00".repeat(32)))).await;
+    refusal(forged, Exit::NotTrustworthy, "bad-proof");
+    refusal(
+        publish(&args(&url, Some("xyz".into()))).await,
+        Exit::Usage,
+        "bad-log-key",
+    );
+    refusal(
+        publish(&args("ftp://x", None)).await,
+        Exit::Usage,
+        "bad-log",
+    );
+    refusal(
+        publish(&args("http://127.0.0.1:9", None)).await,
+        Exit::Failed,
+        "log",
+    );
+    let policy = std::fs::read_to_string(folder.path("policy.json")).unwrap();
+    let production = policy
+        .replace("\"profile\":\"simulation\"", "\"profile\":\"production\"")
+        .replace("\"witnesses\":0", "\"witnesses\":2");
+    folder.put("policy.json", production.as_bytes());
+    let refused = publish(&args("http://127.0.0.1:9", None)).await;
+    refusal(refused, Exit::NotTrustworthy, "simulated-in-production");
+    assert!(!folder.path("policy.sigstore.json").exists());
+}
+
+async fn serve_log(origin: &str) -> (String, [u8; 32]) {
+    let key = LogKey::from_seed(origin, &siegel_ident::Secret::new([5; 32])).unwrap();
+    let public = key.anchors().key;
+    let log = Log::open(&Storage::Memory, key).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(siegel_rekor::serve(listener, log, std::future::pending()));
+    (url, public)
+}

@@ -1,0 +1,108 @@
+//! The report, from what the run left behind.
+
+use std::path::Path;
+
+use siegel_fleet::clients::UploadReport;
+use siegel_fleet::cluster::Cluster;
+use siegel_ident::ClusterId;
+use siegel_policy::Policy;
+
+use super::SimulateArgs;
+use super::pipeline::Released;
+use super::report::{
+    BinaryPart, KmsPart, Metrics, PolicyPart, PrivacyPart, ProcessPart, Report, SimulatorOnly,
+    Timing, Uploads,
+};
+use super::verdict::Audited;
+
+/// What the report is made of.
+pub(super) struct Parts<'a> {
+    pub(super) args: &'a SimulateArgs,
+    pub(super) run_id: String,
+    pub(super) dir: &'a Path,
+    pub(super) cluster: &'a Cluster,
+    pub(super) policy: &'a Policy,
+    pub(super) log_index: u64,
+    pub(super) clients: u64,
+    pub(super) tally: UploadReport,
+    pub(super) released: Released,
+    pub(super) simulator_only: Option<SimulatorOnly>,
+    pub(super) audit: Audited,
+    pub(super) timing: Timing,
+}
+
+pub(super) fn report(parts: Parts<'_>) -> Report {
+    let Parts {
+        args,
+        cluster,
+        policy,
+        ..
+    } = parts;
+    let (total, spent) = (policy.privacy.total, parts.audit.spent);
+    Report {
+        schema: "siegel/simulation/v1",
+        run_id: parts.run_id,
+        run_dir: parts.dir.display().to_string(),
+        program: args.program.clone(),
+        clients: parts.clients,
+        rounds: args.rounds,
+        seed: args.seed,
+        verdict: if parts.audit.part.ok {
+            "good"
+        } else {
+            "not-trustworthy"
+        }
+        .into(),
+        policy: PolicyPart {
+            sha256: policy.digest().to_string(),
+            log_index: parts.log_index,
+            pipeline: policy.pipeline.clone(),
+        },
+        uploads: Uploads {
+            accepted: parts.tally.accepted,
+            duplicates: parts.tally.duplicates,
+            refused: parts.tally.refused,
+            bytes: parts.tally.bytes,
+        },
+        kms: KmsPart {
+            nodes: cluster.kms().len() as u64,
+            cluster_id: ClusterId::of(cluster.genesis()).to_string(),
+        },
+        privacy: PrivacyPart {
+            epsilon: policy.privacy.epsilon.to_string(),
+            delta: policy.privacy.delta.to_string(),
+            rho: total.rho_nano.to_string(),
+            delta0: total.delta0.0.to_string(),
+            unit: "installation".into(),
+            adjacency: "zero-out".into(),
+            valid: args.seed.is_none(),
+            budget_total: total.rho_nano.to_string(),
+            budget_spent: spent.rho_nano.to_string(),
+        },
+        outputs: parts.released.outputs,
+        metrics: Metrics {
+            simulator_only: parts.simulator_only,
+        },
+        audit: parts.audit.part,
+        binaries: cluster
+            .measured()
+            .iter()
+            .map(|binary| BinaryPart {
+                role: binary.part.as_str().to_owned(),
+                sha256: binary.sha256.to_string(),
+                reproducible: false,
+            })
+            .collect(),
+        processes: cluster
+            .reports()
+            .into_iter()
+            .map(|process| ProcessPart {
+                name: process.name,
+                peak_rss_bytes: process.peak_rss_bytes,
+                restarts: process.restarts.into(),
+            })
+            .collect(),
+        timing: parts.timing,
+        insecure_simulation: true,
+    }
+}

@@ -1,0 +1,105 @@
+//! Before anything starts: data, randomness, and the node binaries.
+
+use std::path::Path;
+
+use ring::rand::{SecureRandom as _, SystemRandom};
+use siegel_fleet::binaries::{self, BuildProfile, NodeBinaries, Request};
+use siegel_fleet::cluster::Mode;
+use siegel_fleet::data::{self, Dataset};
+use siegel_ident::Transcript;
+
+use super::SimulateArgs;
+use super::progress::Progress;
+use super::shipped::WORDS;
+use super::trouble::binaries_failure;
+use crate::failure::{Exit, Failure};
+
+/// Synthetic clients, if not said otherwise.
+const CLIENTS: u64 = 1_000;
+
+pub(super) fn seed_bytes(seed: u64) -> [u8; 32] {
+    *Transcript::new("siegel/simulate/seed/v1")
+        .u64(seed)
+        .digest()
+        .as_bytes()
+}
+
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0u8; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| {
+        let message = "the system gives no random bytes";
+        Failure::new(
+            Exit::MachineCannot,
+            "no-randomness",
+            "simulate",
+            message,
+            "",
+        )
+    })?;
+    Ok(bytes)
+}
+
+pub(super) fn load(args: &SimulateArgs, seed: Option<[u8; 32]>) -> Result<Dataset, Failure> {
+    let usage = |why: data::DataError| {
+        Failure::usage(
+            "bad-data",
+            "--data",
+            why,
+            "see `siegel simulate --help` for the format",
+        )
+    };
+    if args.data == "synthetic" {
+        let list: Vec<&str> = WORDS.lines().collect();
+        let data_seed = match seed {
+            Some(seed) => {
+                let label = "siegel/simulate/data/v1";
+                *Transcript::new(label).field(&seed).digest().as_bytes()
+            }
+            None => random()?,
+        };
+        let clients = args.clients.unwrap_or(CLIENTS) as usize;
+        return data::synthetic(&list, clients, &data_seed).map_err(usage);
+    }
+    let path = Path::new(&args.data);
+    let file = std::fs::File::open(path).map_err(|why| {
+        Failure::usage(
+            "cannot-read",
+            &args.data,
+            format!("cannot read the data: {why}"),
+            "--data takes `synthetic` or a JSONL file",
+        )
+    })?;
+    let cap = args.clients.map(|n| n as usize);
+    data::read_jsonl(std::io::BufReader::new(file), &args.data, cap).map_err(usage)
+}
+
+pub(super) async fn mode(args: &SimulateArgs, progress: &mut Progress) -> Result<Mode, Failure> {
+    if args.in_process {
+        return Ok(Mode::InProcess);
+    }
+    progress.phase("looking for the node binaries");
+    let request = Request {
+        dir: args.binaries.clone(),
+        profile: BuildProfile::Release,
+        offline: false,
+    };
+    // Cargo may run for minutes: on a thread of its own, so that Ctrl-C is heard meanwhile.
+    let find = move || {
+        let mut told = "";
+        binaries::find(&request, &mut |at| {
+            if told != at.binary {
+                told = at.binary;
+                eprintln!(
+                    "building {} ({} of {}), once per source",
+                    at.binary, at.number, at.of
+                );
+            }
+        })
+    };
+    let nodes: NodeBinaries = tokio::task::spawn_blocking(find)
+        .await
+        .map_err(|why| Failure::failed("binaries", "node binaries", why, ""))?
+        .map_err(binaries_failure)?;
+    let command = std::env::current_exe().ok();
+    Ok(Mode::processes(nodes, command))
+}

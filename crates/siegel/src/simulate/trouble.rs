@@ -1,0 +1,90 @@
+//! What went wrong, in the words of the command line.
+
+use std::path::Path;
+
+use siegel_fleet::binaries::BinariesError;
+use siegel_fleet::clients::UploadReport;
+use siegel_fleet::deployment::DeploymentError;
+use siegel_keys::KeysError;
+use siegel_operator::OperatorError;
+
+use crate::failure::{Exit, Failure};
+
+pub(super) fn deployment_failure(why: DeploymentError) -> Failure {
+    match why {
+        DeploymentError::Operator(why) => operator_failure(why),
+        why => Failure::failed(
+            "fleet",
+            "processes",
+            why,
+            "the logs in the run's folder say more",
+        ),
+    }
+}
+
+/// A run over no uploads makes no sense; the devices' reasons do.
+pub(super) fn all_refused(tally: &UploadReport) -> Result<(), Failure> {
+    if tally.accepted + tally.duplicates > 0 {
+        return Ok(());
+    }
+    let reasons: Vec<String> = tally
+        .refusals
+        .iter()
+        .map(|(why, count)| format!("{count} × {why}"))
+        .collect();
+    Err(Failure::failed(
+        "clients-refused",
+        "clients",
+        format!("every client refused: {}", reasons.join("; ")),
+        "the devices' limits are their own; change the policy",
+    )
+    .under("I1"))
+}
+
+pub(super) fn operator_failure(why: OperatorError) -> Failure {
+    match &why {
+        OperatorError::Stopped {
+            code,
+            invariant,
+            place,
+            ..
+        } => Failure::failed(code, place, &why, "the logs of root and workers say more")
+            .under(invariant),
+        OperatorError::Kms {
+            source: KeysError::Refused(refusal),
+            ..
+        } => Failure::failed(&refusal.code, "key service", &why, "").under(&refusal.invariant),
+        OperatorError::Kms { .. } => Failure::failed(
+            "key-service",
+            "kms",
+            &why,
+            "the logs of the kms nodes say more",
+        ),
+        _ => Failure::failed(
+            "operator",
+            "operator",
+            &why,
+            "the logs in the run's folder say more",
+        ),
+    }
+}
+
+pub(super) fn binaries_failure(why: BinariesError) -> Failure {
+    let exit = if why.machine_cannot() {
+        Exit::MachineCannot
+    } else {
+        Exit::Failed
+    };
+    Failure::new(
+        exit,
+        "binaries",
+        "node binaries",
+        why,
+        "or run with --in-process",
+    )
+}
+
+pub(super) fn with_logs(mut failure: Failure, dir: &Path) -> Failure {
+    failure.help = format!("{}; logs: {}", failure.help, dir.join("logs").display()).into();
+    failure
+}

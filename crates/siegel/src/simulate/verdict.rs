@@ -1,0 +1,79 @@
+//! The audit of the run's own log.
+
+use std::path::Path;
+
+use siegel_audit::{AuditAnchors, ExpectedCluster, Verdict};
+use siegel_fleet::deployment::Deployment;
+use siegel_ident::{Budget, ClusterId, Digest};
+use siegel_policy::{Finding, Severity};
+use siegel_rekor::LogReader;
+
+use super::folder;
+use super::report::AuditPart;
+use crate::failure::Failure;
+
+/// What the audit found.
+pub(super) struct Audited {
+    pub(super) part: AuditPart,
+    pub(super) spent: Budget,
+}
+
+pub(super) async fn audit(
+    deployment: &Deployment,
+    pipeline: &str,
+    dir: &Path,
+) -> Result<Audited, Failure> {
+    let failed = |why: &dyn std::fmt::Display| Failure::failed("audit", "the log", why, "");
+    let cluster = &deployment.cluster;
+    let receipts = deployment.trail.carried().len() as u64;
+    let anchors = write_anchors(deployment, Some(receipts), dir)?;
+    let reader = LogReader::new(&cluster.log_url()).map_err(|why| failed(&why))?;
+    let report = siegel_audit::audit(&reader, &anchors)
+        .await
+        .map_err(|why| failed(&why))?;
+    let mut findings = report.findings;
+    findings.push(Finding::new(
+        Severity::Warning,
+        "plain-cargo-build",
+        "",
+        "the node binaries come from a plain cargo build; nobody has endorsed or rebuilt them",
+    ));
+    if cluster.in_process() {
+        findings.push(Finding::new(
+            Severity::Warning,
+            "in-process",
+            "I11",
+            "all parts ran in one process: each measures as the command itself",
+        ));
+    }
+    let budget = report
+        .budgets
+        .iter()
+        .find(|budget| budget.pipeline == pipeline);
+    let spent = budget.map_or(Budget::ZERO, |budget| budget.spent);
+    Ok(Audited {
+        part: AuditPart {
+            ok: report.verdict == Verdict::Good,
+            findings,
+        },
+        spent,
+    })
+}
+
+/// The anchors to audit this log with. Written early, so that an interrupted run can be audited
+/// too, and again at the end with the number of receipts.
+pub(super) fn write_anchors(
+    deployment: &Deployment,
+    receipts: Option<u64>,
+    dir: &Path,
+) -> Result<AuditAnchors, Failure> {
+    let cluster = &deployment.cluster;
+    let mut anchors = AuditAnchors::of(deployment.log_anchors());
+    let id = ClusterId::of(cluster.genesis());
+    anchors.clusters.push(ExpectedCluster { id, receipts });
+    anchors.simulation_root = cluster.config().simulation_root.map(Digest::from_bytes);
+    let text = serde_json::to_vec_pretty(&anchors)
+        .map_err(|why| Failure::failed("json", "anchors.json", why, ""))?;
+    folder::write(dir, "anchors.json", &text)?;
+    Ok(anchors)
+}
