@@ -1,0 +1,18 @@
+//! End to end, by invariant.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod i14_hostile;
+mod i1_publish_first;
+mod i3_no_policy_no_key;
+mod i4_one_voice;
+mod i5_only_dp;
+mod i6_budgets;
+mod i7_same_bytes;
+mod i8_kills;
+mod i9_time;
