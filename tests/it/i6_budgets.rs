@@ -102,3 +102,17 @@ async fn two_runs_at_once_are_one_debit() {
         b.err()
     );
 }
+
+/// Whoever has looked at a result cannot give it back. Catches a refund after keys were granted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_given_up_after_a_look_is_not_refunded() {
+    let mut world = World::new().await;
+    let (_, epoch) = world.upload(&crowd(6, "a cat")).await;
+    let result = world.run_and_open(epoch).await;
+    let request = siegel_keys::request_id(&mut siegel_platform::rng::os_rng());
+    let courier = world.deployment.operator.courier();
+    let refused = courier.cancel_run(request, result.run.run).await;
+    assert!(refused.is_err(), "a run that had keys was cancelled");
+    let again = world.run(epoch).await.expect_err("no refund");
+    assert_eq!(code(&again), "budget-exhausted");
+}
