@@ -26,10 +26,12 @@ pub struct StartInfo {
     pub run_label: String,
     /// JSON lines go here; none in in-process mode.
     pub log_file: Option<PathBuf>,
-    /// Own number, from 1. For a KMS it is its Raft id.
+    /// Own number, from 1. For a KMS: its place in the group, which a replacement inherits.
     pub node: NodeId,
     /// KMS only: this node makes the genesis.
     pub founder: bool,
+    /// KMS only: this node takes the place of a dead one in a cluster that is founded already.
+    pub join: bool,
     /// All KMS nodes, this one included.
     pub kms: Vec<Peer>,
     /// All workers; for the root.
@@ -47,6 +49,7 @@ impl From<v1::Start> for StartInfo {
             log_file: (!wire.log_file.is_empty()).then(|| wire.log_file.into()),
             node: NodeId(wire.node_number),
             founder: wire.founder,
+            join: wire.join,
             kms: wire.kms.into_iter().map(Peer::from).collect(),
             workers: wire.workers.into_iter().map(Peer::from).collect(),
             depot: wire.depot,
@@ -74,6 +77,7 @@ impl From<&StartInfo> for v1::Start {
             log_file: log_file.unwrap_or_default(),
             node_number: start.node.0,
             founder: start.founder,
+            join: start.join,
             kms: peers(&start.kms),
             workers: peers(&start.workers),
             depot: start.depot.clone(),

@@ -23,6 +23,7 @@ fn info() -> StartInfo {
         log_file: Some("x.log".into()),
         node: NodeId(2),
         founder: true,
+        join: true,
         kms: vec![Peer {
             node: NodeId(1),
             address: "127.0.0.1:1".into(),
