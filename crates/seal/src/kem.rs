@@ -1,5 +1,10 @@
 //! KEM keys, and HPKE in base mode under one (RFC 9180).
 
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
 use hpke::aead::AesGcm256;
 use hpke::kdf::HkdfSha256;
 use hpke::kem::{X25519HkdfSha256, XWing};
@@ -15,6 +20,7 @@ use crate::{OpenError, SealError, Suite};
 pub struct KemPublic {
     suite: Suite,
     key: Vec<u8>,
+    parsed: ParsedPublic,
 }
 
 impl KemPublic {
@@ -30,15 +36,24 @@ impl KemPublic {
 
     /// Takes the raw key of a suite that is named elsewhere.
     pub fn from_parts(suite: Suite, key: &[u8]) -> Result<Self, OpenError> {
-        let parsed = match suite {
-            Suite::X25519 => <X25519HkdfSha256 as Kem>::PublicKey::from_bytes(key).map(drop),
-            Suite::XWing => <XWing as Kem>::PublicKey::from_bytes(key).map(drop),
+        let public = Self::unchecked(suite, key.to_vec());
+        match public.parsed() {
+            Some(_) => Ok(public),
+            None => Err(OpenError::BadKey { suite }),
+        }
+    }
+
+    fn unchecked(suite: Suite, key: Vec<u8>) -> Self {
+        let parsed = ParsedPublic::default();
+        Self { suite, key, parsed }
+    }
+
+    fn parsed(&self) -> Option<&Public> {
+        let parse = || match self.suite {
+            Suite::X25519 => read::<X25519HkdfSha256>(&self.key).map(Public::X25519),
+            Suite::XWing => read::<XWing>(&self.key).map(Public::XWing),
         };
-        parsed.map_err(|_| OpenError::BadKey { suite })?;
-        Ok(Self {
-            suite,
-            key: key.to_vec(),
-        })
+        self.parsed.0.get_or_init(parse).as_ref()
     }
 
     /// `suite u16 big-endian ‖ key`.
@@ -60,6 +75,42 @@ impl KemPublic {
     }
 }
 
+/// What `hpke` makes of the bytes of a public key.
+enum Public {
+    X25519(Box<<X25519HkdfSha256 as Kem>::PublicKey>),
+    XWing(Box<<XWing as Kem>::PublicKey>),
+}
+
+/// Made once: X-Wing expands its key, which costs a third of a sealing. It follows from the bytes, so
+/// it plays no part when keys are compared, ordered, hashed or shown.
+#[derive(Clone, Default)]
+struct ParsedPublic(Arc<OnceLock<Option<Public>>>);
+
+impl PartialEq for ParsedPublic {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for ParsedPublic {}
+impl PartialOrd for ParsedPublic {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for ParsedPublic {
+    fn cmp(&self, _: &Self) -> Ordering {
+        Ordering::Equal
+    }
+}
+impl Hash for ParsedPublic {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+impl fmt::Debug for ParsedPublic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
 /// A private KEM key: 32 bytes in both suites (a clamped scalar, or the seed of X-Wing).
 ///
 /// Zeroised on drop, and so are the keys that `hpke` makes from it; what `ml-kem` expands on its
@@ -67,12 +118,24 @@ impl KemPublic {
 pub struct KemPrivate {
     suite: Suite,
     key: Secret<32>,
+    // Made at the first opening: X-Wing expands its seed, which costs half of an opening.
+    parsed: OnceLock<Option<Parsed>>,
+}
+
+/// What `hpke` makes of the bytes of a private key.
+enum Parsed {
+    X25519(Box<<X25519HkdfSha256 as Kem>::PrivateKey>),
+    XWing(Box<<XWing as Kem>::PrivateKey>),
 }
 
 impl KemPrivate {
     /// Takes the bytes that a sealed box brought.
     pub const fn from_bytes(suite: Suite, key: Secret<32>) -> Self {
-        Self { suite, key }
+        Self {
+            suite,
+            key,
+            parsed: OnceLock::new(),
+        }
     }
 
     /// The bytes, only to be put into a sealed box.
@@ -82,10 +145,7 @@ impl KemPrivate {
 
     /// A second holder of the same key, made on purpose and visible in review.
     pub const fn duplicate(&self) -> Self {
-        Self {
-            suite: self.suite,
-            key: self.key.duplicate(),
-        }
+        Self::from_bytes(self.suite, self.key.duplicate())
     }
 
     /// Its suite.
@@ -100,10 +160,15 @@ impl KemPrivate {
             Suite::XWing => public_of::<XWing>(self.key.expose()),
         };
         let key = key.map_err(|_| OpenError::BadKey { suite: self.suite })?;
-        Ok(KemPublic {
-            suite: self.suite,
-            key,
-        })
+        Ok(KemPublic::unchecked(self.suite, key))
+    }
+
+    fn parsed(&self) -> Option<&Parsed> {
+        let parse = || match self.suite {
+            Suite::X25519 => parse::<X25519HkdfSha256>(&self.key).map(Parsed::X25519),
+            Suite::XWing => parse::<XWing>(&self.key).map(Parsed::XWing),
+        };
+        self.parsed.get_or_init(parse).as_ref()
     }
 }
 
@@ -113,7 +178,10 @@ pub fn derive_kem(suite: Suite, ikm: &Secret<32>) -> (KemPrivate, KemPublic) {
         Suite::X25519 => derive_pair::<X25519HkdfSha256>(ikm.expose()),
         Suite::XWing => derive_pair::<XWing>(ikm.expose()),
     };
-    (KemPrivate { suite, key }, KemPublic { suite, key: public })
+    (
+        KemPrivate::from_bytes(suite, key),
+        KemPublic::unchecked(suite, public),
+    )
 }
 
 /// A fresh key pair, such as that of one boot.
@@ -138,9 +206,10 @@ pub(crate) fn seal(
     aad: impl FnOnce(&[u8]) -> Vec<u8>,
     plaintext: &[u8],
 ) -> Result<Wrapped, SealError> {
-    match to.suite {
-        Suite::X25519 => seal_with::<X25519HkdfSha256>(rng, &to.key, info, aad, plaintext),
-        Suite::XWing => seal_with::<XWing>(rng, &to.key, info, aad, plaintext),
+    match to.parsed() {
+        Some(Public::X25519(to)) => seal_with::<X25519HkdfSha256>(rng, to, info, aad, plaintext),
+        Some(Public::XWing(to)) => seal_with::<XWing>(rng, to, info, aad, plaintext),
+        None => Err(SealError::DegenerateKey),
     }
 }
 
@@ -152,11 +221,10 @@ pub(crate) fn open(
     aad: &[u8],
     ciphertext: &[u8],
 ) -> Result<SecretBytes, OpenError> {
-    let opened = match key.suite {
-        Suite::X25519 => {
-            open_with::<X25519HkdfSha256>(key.key.expose(), enc, info, aad, ciphertext)
-        }
-        Suite::XWing => open_with::<XWing>(key.key.expose(), enc, info, aad, ciphertext),
+    let opened = match key.parsed() {
+        Some(Parsed::X25519(key)) => open_with::<X25519HkdfSha256>(key, enc, info, aad, ciphertext),
+        Some(Parsed::XWing(key)) => open_with::<XWing>(key, enc, info, aad, ciphertext),
+        None => Err(HpkeError::ValidationError),
     };
     opened
         .map(SecretBytes::new)
@@ -171,6 +239,10 @@ fn derive_pair<K: Kem>(ikm: &[u8]) -> (Secret<32>, Vec<u8>) {
     (Secret::new(*key), public.to_bytes().to_vec())
 }
 
+fn read<K: Kem>(key: &[u8]) -> Option<Box<K::PublicKey>> {
+    K::PublicKey::from_bytes(key).ok().map(Box::new)
+}
+
 fn public_of<K: Kem>(private: &[u8]) -> Result<Vec<u8>, HpkeError> {
     let private = K::PrivateKey::from_bytes(private)?;
     Ok(K::sk_to_pk(&private).to_bytes().to_vec())
@@ -178,14 +250,13 @@ fn public_of<K: Kem>(private: &[u8]) -> Result<Vec<u8>, HpkeError> {
 
 fn seal_with<K: Kem>(
     rng: &mut impl CryptoRng,
-    to: &[u8],
+    to: &K::PublicKey,
     info: &[u8],
     aad: impl FnOnce(&[u8]) -> Vec<u8>,
     plaintext: &[u8],
 ) -> Result<Wrapped, SealError> {
-    let to = K::PublicKey::from_bytes(to).map_err(|_| SealError::DegenerateKey)?;
     let (enc, mut context) =
-        hpke::setup_sender_with_rng::<AesGcm256, HkdfSha256, K>(&OpModeS::Base, &to, info, rng)
+        hpke::setup_sender_with_rng::<AesGcm256, HkdfSha256, K>(&OpModeS::Base, to, info, rng)
             .map_err(|_| SealError::DegenerateKey)?;
     let enc = enc.to_bytes().to_vec();
     let ciphertext = context
@@ -194,18 +265,21 @@ fn seal_with<K: Kem>(
     Ok(Wrapped { enc, ciphertext })
 }
 
+fn parse<K: Kem>(key: &Secret<32>) -> Option<Box<K::PrivateKey>> {
+    K::PrivateKey::from_bytes(key.expose()).ok().map(Box::new)
+}
+
 fn open_with<K: Kem>(
-    private: &[u8],
+    private: &K::PrivateKey,
     enc: &[u8],
     info: &[u8],
     aad: &[u8],
     ciphertext: &[u8],
 ) -> Result<Vec<u8>, HpkeError> {
-    let private = K::PrivateKey::from_bytes(private)?;
     let enc = K::EncappedKey::from_bytes(enc)?;
     hpke::single_shot_open::<AesGcm256, HkdfSha256, K>(
         &OpModeR::Base,
-        &private,
+        private,
         &enc,
         info,
         ciphertext,

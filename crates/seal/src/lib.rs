@@ -7,6 +7,7 @@
 #![deny(clippy::indexing_slicing)]
 
 pub mod error;
+mod frame;
 pub mod grant;
 pub mod kdf;
 pub mod kem;

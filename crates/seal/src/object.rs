@@ -15,11 +15,8 @@ use rand_core::CryptoRng;
 use siegel_ident::{Digest, ObjectDigest, RunId, Secret, SecretBytes, Step, Transcript};
 use zeroize::Zeroizing;
 
-use crate::upload::{frame, unframe};
+use crate::frame::{Frame, PREFIX, unframe};
 use crate::{KemPrivate, KemPublic, OpenError, SealError, Suite, kem, stream, wrap};
-
-/// Length of the prefix that says how long the plaintext is.
-const PREFIX: u64 = 8;
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +72,7 @@ pub const fn sealed_len(purpose: Purpose, size: u64) -> u64 {
         Purpose::Checkpoint => (0, wrap::wrapped_len(32)),
     };
     let header = 1 + 1 + 16 + 8 + 32 + 8 + 4 + enc + 4 + dek;
-    header as u64 + stream::sealed_len(size.saturating_add(PREFIX))
+    header as u64 + stream::sealed_len(size.saturating_add(PREFIX as u64))
 }
 
 /// Seals a release to the run's release key (suite 2). `size` is the fixed plaintext size in
@@ -212,11 +209,10 @@ fn seal_body(
         });
     }
     let header = header.to_bytes();
-    let padded = size + PREFIX;
+    let padded = size + PREFIX as u64;
     let mut bytes = header.clone();
-    bytes.reserve_exact(stream::sealed_len(padded) as usize);
-    let framed = frame(plaintext.expose(), padded as usize);
-    stream::seal(dek, &Digest::of(&header), &framed, &mut bytes)?;
+    let frame = Frame::new(plaintext.expose(), padded as usize);
+    stream::seal(dek, &Digest::of(&header), &frame, &mut bytes)?;
     let digest = ObjectDigest::of(&bytes);
     Ok(Sealed {
         header,

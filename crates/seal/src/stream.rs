@@ -7,9 +7,11 @@
 //! moved to another header.
 
 use ring::aead;
+use siegel_ident::secret::Wiped;
 use siegel_ident::{Digest, Secret};
-use zeroize::Zeroizing;
+use zeroize::Zeroize as _;
 
+use crate::frame::Frame;
 use crate::{OpenError, SealError};
 
 /// Plaintext bytes in every chunk but the last.
@@ -22,45 +24,54 @@ pub(crate) const fn sealed_len(len: u64) -> u64 {
     len + len.div_ceil(CHUNK as u64) * TAG as u64
 }
 
-/// Appends the sealed body to `out`. `plaintext` has at least one byte.
+/// Appends the sealed body to `out`. The frame has at least one byte.
+///
+/// Every chunk is encrypted where it will stand, in memory that is reserved before: plaintext is
+/// in `out` one chunk at a time, is overwritten by its ciphertext, and never in memory given back.
 pub(crate) fn seal(
     key: &Secret<32>,
     header: &Digest,
-    plaintext: &[u8],
+    frame: &Frame<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), SealError> {
     let cipher = cipher(key).map_err(|_| SealError::Cipher)?;
-    let count = plaintext.len().div_ceil(CHUNK);
-    for (index, chunk) in plaintext.chunks(CHUNK).enumerate() {
+    let count = frame.len().div_ceil(CHUNK);
+    out.reserve_exact(sealed_len(frame.len() as u64) as usize);
+    for index in 0..count {
         let nonce = nonce(header, index, count).ok_or(SealError::Cipher)?;
-        // Encrypted in a buffer of its own, so that no plaintext ever stands in `out`.
-        let mut sealed = Zeroizing::new(chunk.to_vec());
-        let tag = cipher
-            .seal_in_place_separate_tag(nonce, aead::Aad::from(header.as_bytes()), &mut sealed)
-            .map_err(|_| SealError::Cipher)?;
-        out.extend_from_slice(&sealed);
+        let (from, at) = (index * CHUNK, out.len());
+        frame.append(from, (from + CHUNK).min(frame.len()), out);
+        let chunk = out.get_mut(at..).ok_or(SealError::Cipher)?;
+        let sealed =
+            cipher.seal_in_place_separate_tag(nonce, aead::Aad::from(header.as_bytes()), chunk);
+        let Ok(tag) = sealed else {
+            chunk.zeroize();
+            return Err(SealError::Cipher);
+        };
         out.extend_from_slice(tag.as_ref());
     }
     Ok(())
 }
 
 /// Opens a sealed body. On any failure what was decrypted so far is zeroised.
-pub(crate) fn open(
-    key: &Secret<32>,
-    header: &Digest,
-    body: &[u8],
-) -> Result<Zeroizing<Vec<u8>>, OpenError> {
+pub(crate) fn open(key: &Secret<32>, header: &Digest, body: &[u8]) -> Result<Wiped<u8>, OpenError> {
     let cipher = cipher(key).map_err(|_| OpenError::NotAuthentic)?;
     let count = body.len().div_ceil(CHUNK + TAG);
-    let mut plain = Zeroizing::new(Vec::with_capacity(body.len()));
-    for (index, chunk) in body.chunks(CHUNK + TAG).enumerate() {
-        let nonce = nonce(header, index, count).ok_or(OpenError::NotAuthentic)?;
-        let mut buffer = Zeroizing::new(chunk.to_vec());
-        let opened = cipher
-            .open_in_place(nonce, aead::Aad::from(header.as_bytes()), &mut buffer)
-            .map_err(|_| OpenError::NotAuthentic)?;
-        plain.extend_from_slice(opened);
+    // One copy. Every chunk is decrypted to where its plaintext belongs, left of its ciphertext by
+    // the tags before it.
+    let mut plain = Wiped::new(body.to_vec());
+    let mut open_chunk = |index: usize| {
+        let nonce = nonce(header, index, count)?;
+        let end = ((index + 1) * (CHUNK + TAG)).min(body.len());
+        let buffer = plain.get_mut(index * CHUNK..end)?;
+        let aad = aead::Aad::from(header.as_bytes());
+        let opened = cipher.open_within(nonce, aad, buffer, index * TAG..);
+        opened.is_ok().then_some(())
+    };
+    if !(0..count).all(|index| open_chunk(index).is_some()) {
+        return Err(OpenError::NotAuthentic);
     }
+    plain.truncate(body.len().saturating_sub(count * TAG));
     Ok(plain)
 }
 

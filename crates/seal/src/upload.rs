@@ -11,10 +11,8 @@ use siegel_ident::{BlobDigest, BlobId, ClusterId, Digest, EpochId, PolicyDigest,
 use siegel_ident::{SecretBytes, Transcript};
 use zeroize::Zeroizing;
 
+use crate::frame::{Frame, PREFIX, unframe};
 use crate::{KemPrivate, KemPublic, OpenError, SealError, Suite, kem, padme, stream};
-
-/// Length of the prefix that says how long the plaintext is.
-const PREFIX: usize = 8;
 
 /// Where an upload belongs. All of it is bound into the wrapping of the data key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +92,8 @@ pub fn seal_upload(
 
     let mut out = header.to_bytes();
     let aad = Digest::of(&out);
-    out.reserve_exact(stream::sealed_len(padded) as usize);
-    let framed = frame(plaintext.expose(), padded as usize);
-    stream::seal(&Secret::new(*dek), &aad, &framed, &mut out)?;
+    let frame = Frame::new(plaintext.expose(), padded as usize);
+    stream::seal(&Secret::new(*dek), &aad, &frame, &mut out)?;
     Ok(out)
 }
 
@@ -132,35 +129,6 @@ pub fn open_upload(
         .ok_or(OpenError::NotAuthentic)?;
     let framed = stream::open(&dek, &Digest::of(head), body)?;
     unframe(framed, |len| padded_len(len) == header.padded_len)
-}
-
-/// `length u64 ‖ plaintext ‖ zeros` of exactly `padded` bytes.
-pub(crate) fn frame(plaintext: &[u8], padded: usize) -> Zeroizing<Vec<u8>> {
-    let mut framed = Zeroizing::new(Vec::with_capacity(padded));
-    framed.extend_from_slice(&(plaintext.len() as u64).to_be_bytes());
-    framed.extend_from_slice(plaintext);
-    framed.resize(padded, 0);
-    framed
-}
-
-/// The plaintext in a frame. `fits` says whether a plaintext of that length is padded to this
-/// frame; one plaintext has one frame.
-pub(crate) fn unframe(
-    mut framed: Zeroizing<Vec<u8>>,
-    fits: impl FnOnce(u64) -> bool,
-) -> Result<SecretBytes, OpenError> {
-    let (prefix, rest) = framed
-        .split_first_chunk::<PREFIX>()
-        .ok_or(OpenError::Framing)?;
-    let len = u64::from_be_bytes(*prefix);
-    let at = usize::try_from(len).map_err(|_| OpenError::Framing)?;
-    let (_, padding) = rest.split_at_checked(at).ok_or(OpenError::Framing)?;
-    if !fits(len) || padding.iter().any(|&byte| byte != 0) {
-        return Err(OpenError::Framing);
-    }
-    framed.copy_within(PREFIX.., 0);
-    framed.truncate(at);
-    Ok(SecretBytes::new(std::mem::take(&mut *framed)))
 }
 
 fn hpke_info(ctx: &UploadContext, suite: Suite) -> Transcript {

@@ -87,8 +87,14 @@ fn chunks_do_not_move() {
     let key = Secret::new([1; 32]);
     let header = Digest::of(b"header");
     let mut body = Vec::new();
-    let plain: Vec<u8> = [vec![1; CHUNK], vec![2; CHUNK], vec![3; 5]].concat();
-    stream::seal(&key, &header, &plain, &mut body).unwrap();
+    let plain: Vec<u8> = [vec![1; CHUNK - PREFIX], vec![2; CHUNK], vec![3; 5]].concat();
+    stream::seal(
+        &key,
+        &header,
+        &Frame::new(&plain, plain.len() + PREFIX),
+        &mut body,
+    )
+    .unwrap();
     assert!(stream::open(&key, &header, &body).is_ok());
     let whole = CHUNK + stream::TAG;
     let (first, second, last) = (&body[..whole], &body[whole..2 * whole], &body[2 * whole..]);
