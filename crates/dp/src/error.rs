@@ -43,4 +43,26 @@ pub enum DpError {
         /// The ρ asked for.
         rho: NanoRho,
     },
+    /// A lattice on which no update fits.
+    #[error(
+        "lattice scale {scale} does not suit {dimension} dimensions: give more than half the square \
+         root of the dimension, at most 2^31, and at least one dimension"
+    )]
+    Scale {
+        /// S, in lattice units.
+        scale: u64,
+        /// d.
+        dimension: usize,
+    },
+    /// So many contributors that an exact sum could leave 64 bits.
+    #[error(
+        "{contributors} contributors at lattice scale {scale} can sum to 2^62 or more: \
+         lower the scale"
+    )]
+    Contributors {
+        /// Most contributions to one sum.
+        contributors: u64,
+        /// S, in lattice units.
+        scale: u64,
+    },
 }
