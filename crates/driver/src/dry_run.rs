@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use siegel_ident::{Budget, Step};
+use siegel_program::Plan;
 use siegel_program::plan::{MAX_ROUNDS, check_params};
-use siegel_program::{Plan, Release};
 
 use crate::machine::Machine;
-use crate::{Driver, DriverError};
+use crate::{Driver, DriverError, SNAPSHOT, kinds};
 
 /// All that a driver knows besides its own text. All of it is public.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,9 @@ pub struct DryRun {
 }
 
 impl Driver {
-    /// Runs all steps and `finish` without clients. Refuses a driver that fails, that uses client
-    /// or private values as it may not (I5), or that asks for more than the budget (I6).
+    /// Runs all steps and releases without clients. Refuses a driver that fails, that uses client
+    /// or private values as it may not (I5), that asks for more than the budget (I6), or for a sum or
+    /// noise that does not fit the machine's numbers.
     pub fn dry_run(&self, public: &Public) -> Result<DryRun, DriverError> {
         public.check()?;
         let mut notes = Vec::new();
@@ -47,25 +48,26 @@ impl Driver {
             let machine = Machine::planning(&self.bundle, n, public.budget, left);
             state = self.call_step(&state, n, &machine)?;
             let (asked, mut printed) = machine.end_planning();
-            for spec in &asked {
+            for intrinsic in &asked {
+                intrinsic.check_range(public.blob_count)?;
                 left = left
-                    .pay(spec.cost())
+                    .pay(intrinsic.cost())
                     .map_err(|source| DriverError::Budget { step: n, source })?;
             }
             checkpoint_bytes = checkpoint_bytes.max(state.to_bytes()?.len() as u64);
             notes.append(&mut printed);
-            steps.push(asked);
-        }
 
-        let machine = Machine::pure(&self.bundle, true);
-        let table = self.call_finish(&state, &machine)?;
-        notes.append(&mut machine.end_planning().1);
-        let release = Release {
-            rows: table.rows.len() as u32,
-            bytes: table.to_csv()?.len() as u64,
-            name: table.name,
-        };
-        let plan = Plan::new(public.params.clone(), steps, release, checkpoint_bytes)?;
+            let function = match n.0 == u64::from(public.rounds()) {
+                true => Some("finish"),
+                false => kinds::defines(&self.ast, SNAPSHOT).then_some(SNAPSHOT),
+            };
+            let machine = Machine::pure(&self.bundle, true);
+            let released = function.map(|f| self.call_release(f, &state, &machine));
+            notes.append(&mut machine.end_planning().1);
+            let release = released.transpose()?.map(|released| released.release());
+            steps.push((asked, release.transpose()?));
+        }
+        let plan = Plan::new(public.params.clone(), steps, checkpoint_bytes)?;
         Ok(DryRun { plan, notes })
     }
 }

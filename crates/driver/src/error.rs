@@ -12,7 +12,7 @@ pub enum DriverError {
     /// the failure.
     #[error("driver, {function}{}: {message}", at(.line))]
     Script {
-        /// Which of `parse`, `init`, `step`, `finish`.
+        /// Which of `parse`, `init`, `step`, `snapshot`, `finish`.
         function: &'static str,
         /// Line of the driver, counted from 1, where known.
         line: Option<usize>,
@@ -56,8 +56,8 @@ pub enum DriverError {
     /// The state or the release would not have the size that the plan fixes (I12).
     #[error("the state is larger than the plan's checkpoint size")]
     StateSize,
-    /// The released table is not the plan's.
-    #[error("the released table has not the name, rows or size of the plan")]
+    /// What is released is not the plan's.
+    #[error("the release has not the name, shape or size of the plan")]
     OtherRelease,
     /// A step that the plan does not have.
     #[error("there is no step {step}: the plan has {rounds}")]

@@ -1,14 +1,14 @@
 //! One call of one driver function, in a fresh module and within bounds.
 
 use siegel_ident::Step;
-use siegel_program::{Kind, Table};
+use siegel_program::{Kind, Released};
 use starlark::environment::Module;
 use starlark::eval::Evaluator;
 use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, Value};
 
 use crate::machine::Machine;
-use crate::values::{Clients, TableValue};
+use crate::values::{Clients, ReleaseValue};
 use crate::{Driver, DriverError, Public, State, intrinsics};
 
 /// Most function calls and loop rounds of one call of the driver.
@@ -47,30 +47,33 @@ impl Driver {
         )
     }
 
-    pub(crate) fn call_finish(
+    /// Calls `finish` or `snapshot`.
+    pub(crate) fn call_release(
         &self,
+        function: &'static str,
         state: &State,
         machine: &Machine<'_>,
-    ) -> Result<Table, DriverError> {
+    ) -> Result<Released, DriverError> {
+        let read = |value: Value<'_>| {
+            if Clients::from_value(value).is_some() {
+                let (kind, attempt) = (Kind::Client, "a release");
+                return Err(DriverError::Kind {
+                    kind,
+                    attempt,
+                    line: None,
+                });
+            }
+            let released = ReleaseValue::from_value(value).and_then(|v| v.released.as_deref());
+            released.cloned().ok_or_else(|| {
+                let what = format!("{function}() must return a table() or tensors()");
+                DriverError::Form { line: None, what }
+            })
+        };
         self.call(
-            "finish",
+            function,
             machine,
             |heap| vec![state.alloc(heap, &machine.wire)],
-            |value| {
-                if Clients::from_value(value).is_some() {
-                    let (kind, attempt) = (Kind::Client, "a release");
-                    return Err(DriverError::Kind {
-                        kind,
-                        attempt,
-                        line: None,
-                    });
-                }
-                let table = TableValue::from_value(value).and_then(|value| value.table.as_deref());
-                table.cloned().ok_or_else(|| {
-                    let what = "finish() must return a table()".to_owned();
-                    DriverError::Form { line: None, what }
-                })
-            },
+            read,
         )
     }
 

@@ -175,3 +175,9 @@ fn top_level(module: &AstStmt) -> Vec<&AstStmt> {
         _ => vec![module],
     }
 }
+
+/// True if the text defines a function of this name.
+pub(crate) fn defines(ast: &AstModule, name: &str) -> bool {
+    let is = |statement: &AstStmt| matches!(&statement.node, StmtP::Def(def) if def.name.node.ident == name);
+    top_level(ast.statement()).into_iter().any(is)
+}

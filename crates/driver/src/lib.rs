@@ -1,4 +1,5 @@
-//! The driver of a program: three Starlark functions over explicit state.
+//! The driver of a program: three Starlark functions over explicit state (`init`, `step`, `finish`),
+//! and a fourth for releases on the way (`snapshot`).
 //!
 //! The runtime owns the loop. A **dry run** calls them with zeros in place of noisy results and
 //! yields the [`Plan`]: every mechanism the run will use, and its whole cost, before anything is
@@ -24,7 +25,7 @@ mod tests;
 mod values;
 
 use siegel_ident::Step;
-use siegel_program::{Bundle, Executor, Plan, Table};
+use siegel_program::{Bundle, Executor, Plan, Released};
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
 
 pub use dry_run::{DryRun, Public};
@@ -33,6 +34,10 @@ pub use evaluate::{MAX_CALL_DEPTH, MAX_HEAP, MAX_TICKS};
 pub use state::State;
 
 use machine::Machine;
+
+/// The function that is called after each step but the last, if the driver has it: what it returns
+/// is released.
+pub(crate) const SNAPSHOT: &str = "snapshot";
 
 /// A driver that parsed and whose text uses client values only where it may.
 pub struct Driver {
@@ -75,17 +80,30 @@ impl Driver {
         Ok(next)
     }
 
-    /// The table that the last step releases; its shape must be the plan's (I12).
-    pub fn finish(&self, plan: &Plan, state: &State) -> Result<Table, DriverError> {
-        let table = self.call_finish(state, &Machine::pure(&self.bundle, false))?;
-        let release = &plan.release;
-        let same = table.name == release.name
-            && table.rows.len() == release.rows as usize
-            && table.to_csv()?.len() as u64 == release.bytes;
-        if same {
-            Ok(table)
-        } else {
-            Err(DriverError::OtherRelease)
+    /// What step `n` releases, if anything: the last step the result of `finish`, an earlier one
+    /// that of `snapshot`, where the driver has it. Its shape must be the plan's (I12).
+    pub fn release(
+        &self,
+        plan: &Plan,
+        state: &State,
+        n: Step,
+    ) -> Result<Option<Released>, DriverError> {
+        let step = plan.step(n).ok_or(DriverError::NoSuchStep {
+            step: n,
+            rounds: plan.rounds,
+        })?;
+        let Some(planned) = &step.release else {
+            return Ok(None);
+        };
+        let function = match n.0 == u64::from(plan.rounds) {
+            true => "finish",
+            false => SNAPSHOT,
+        };
+        let machine = Machine::pure(&self.bundle, false);
+        let released = self.call_release(function, state, &machine)?;
+        match released.release()? == *planned {
+            true => Ok(Some(released)),
+            false => Err(DriverError::OtherRelease),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use siegel_ident::{Budget, Step};
-use siegel_program::{Bundle, Executor, HistogramSpec, StepPlan};
+use siegel_program::{Bundle, Executor, Intrinsic, StepPlan};
 use starlark::values::ProvidesStaticType;
 
 use crate::DriverError;
@@ -33,7 +33,7 @@ enum Mode<'m> {
         step: Step,
         budget: Budget,
         left: Budget,
-        asked: Vec<HistogramSpec>,
+        asked: Vec<Intrinsic>,
     },
     /// A step of a run: each intrinsic must be the plan's next.
     Running {
@@ -112,21 +112,26 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Carries out a histogram, or prices it. The answer has one count per bin.
-    pub(crate) fn histogram(&self, spec: &HistogramSpec) -> Result<Vec<i64>, DriverError> {
+    /// Carries out an intrinsic with parameters `params` (none for a histogram), or prices it. The
+    /// answer has one integer per bin or parameter.
+    pub(crate) fn carry_out(
+        &self,
+        intrinsic: &Intrinsic,
+        params: &[f32],
+    ) -> Result<Vec<i64>, DriverError> {
         match &mut self.inner.borrow_mut().mode {
             Mode::Pure => Err(outside_step()),
             Mode::Planning {
                 step, left, asked, ..
             } => {
                 *left = left
-                    .pay(spec.cost())
+                    .pay(intrinsic.cost())
                     .map_err(|source| DriverError::Budget {
                         step: *step,
                         source,
                     })?;
-                asked.push(spec.clone());
-                Ok(vec![0; spec.bins as usize])
+                asked.push(intrinsic.clone());
+                Ok(vec![0; intrinsic.dimension()])
             }
             Mode::Running {
                 step,
@@ -135,16 +140,20 @@ impl<'m> Machine<'m> {
                 exec,
                 ..
             } => {
-                if plan.intrinsics.get(*next) != Some(spec) {
+                if plan.intrinsics.get(*next) != Some(intrinsic) {
                     return Err(DriverError::Deviates {
                         step: *step,
                         index: *next,
                     });
                 }
                 *next += 1;
-                let counts = exec.dp_histogram(spec).map_err(DriverError::Stopped)?;
-                match counts.len() == spec.bins as usize {
-                    true => Ok(counts),
+                let answer = match intrinsic {
+                    Intrinsic::Histogram(spec) => exec.dp_histogram(spec),
+                    Intrinsic::ClippedSum(spec) => exec.dp_clipped_sum(spec, params),
+                };
+                let answer = answer.map_err(DriverError::Stopped)?;
+                match answer.len() == intrinsic.dimension() {
+                    true => Ok(answer),
                     false => Err(DriverError::OtherRelease),
                 }
             }
@@ -162,7 +171,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Ends a step of a dry run: what it asked for.
-    pub(crate) fn end_planning(self) -> (Vec<HistogramSpec>, Vec<String>) {
+    pub(crate) fn end_planning(self) -> (Vec<Intrinsic>, Vec<String>) {
         let inner = self.inner.into_inner();
         match inner.mode {
             Mode::Planning { asked, .. } => (asked, inner.notes),

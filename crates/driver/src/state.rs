@@ -12,7 +12,7 @@ use starlark::values::{Heap, UnpackValue, Value};
 
 use crate::DriverError;
 use crate::fault::Tripwire;
-use crate::values::{Clients, NoisyCount, NoisyCounts, TableValue};
+use crate::values::{Clients, NoisyCount, NoisyCounts, ReleaseValue, TensorValue};
 
 const SCHEMA: &str = "siegel/driver-state/v1";
 /// Longest state, in bytes.
@@ -44,6 +44,10 @@ enum Held {
         hex: Vec<String>,
     },
     Count {
+        hex: String,
+    },
+    /// Private. The bits of each `f64`, in hexadecimal: the size is that of the model (I12).
+    Tensor {
         hex: String,
     },
 }
@@ -134,8 +138,12 @@ fn read(value: Value<'_>, depth: u32) -> Result<Held, DriverError> {
             hex: to_hex(noisy.count),
         });
     }
-    if TableValue::from_value(value).is_some() {
-        return Err(refuse("a table; return it from finish()"));
+    if let Some(tensor) = TensorValue::from_value(value) {
+        let hex = tensor.values().iter().map(|v| to_hex(v.to_bits() as i64));
+        return Ok(Held::Tensor { hex: hex.collect() });
+    }
+    if ReleaseValue::from_value(value).is_some() {
+        return Err(refuse("a release; return it from finish() or snapshot()"));
     }
     let items = ListRef::from_value(value).map(|list| list.content());
     if let Some(items) = items.or_else(|| TupleRef::from_value(value).map(|tuple| tuple.content()))
@@ -181,6 +189,11 @@ fn alloc<'v>(held: &Held, heap: Heap<'v>, wire: &Tripwire) -> Value<'v> {
                 count,
             })
         }
+        Held::Tensor { hex } => {
+            let values = hexes(hex).filter_map(from_hex);
+            let values = values.map(|bits| f64::from_bits(bits as u64));
+            heap.alloc(TensorValue::new(wire, values.collect()))
+        }
     }
 }
 
@@ -195,12 +208,22 @@ impl Held {
                 hex.len() == spec.bins as usize && hex.iter().all(|hex| from_hex(hex).is_some())
             }
             Self::Count { hex } => from_hex(hex).is_some(),
+            Self::Tensor { hex } => {
+                hex.len().is_multiple_of(16) && hexes(hex).all(|hex| from_hex(hex).is_some())
+            }
         }
     }
 }
 
 fn to_hex(count: i64) -> String {
     format!("{:016x}", count as u64)
+}
+
+/// Sixteen digits at a time; a text that is not ASCII gives a piece that does not read.
+fn hexes(hex: &str) -> impl Iterator<Item = &str> {
+    (0..hex.len())
+        .step_by(16)
+        .map(|at| hex.get(at..at + 16).unwrap_or_default())
 }
 
 fn from_hex(hex: &str) -> Option<i64> {

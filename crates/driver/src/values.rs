@@ -5,11 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use allocative::Allocative;
-use siegel_program::{HistogramSpec, Kind, Table};
+use siegel_program::{HistogramSpec, Kind, Released};
+use siegel_tensor::Model;
 use starlark::collections::StarlarkHasher;
 use starlark::starlark_simple_value;
+use starlark::values::float::UnpackFloat;
 use starlark::values::{
-    Heap, NoSerialize, ProvidesStaticType, StarlarkPagable, StarlarkValue, Value, starlark_value,
+    Heap, NoSerialize, ProvidesStaticType, StarlarkPagable, StarlarkValue, UnpackValue, Value,
+    starlark_value,
 };
 
 use crate::fault::Tripwire;
@@ -44,16 +47,39 @@ pub(crate) struct NoisyCount {
 }
 starlark_simple_value!(NoisyCount);
 
-/// A table to be released: kind private.
+/// What is to be released: kind private.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagable, Allocative)]
-pub(crate) struct TableValue {
+pub(crate) struct ReleaseValue {
     #[starlark_pagable(skip)]
     pub(crate) wire: Tripwire,
     #[starlark_pagable(skip)]
     #[allocative(skip)]
-    pub(crate) table: Option<Arc<Table>>,
+    pub(crate) released: Option<Arc<Released>>,
 }
-starlark_simple_value!(TableValue);
+starlark_simple_value!(ReleaseValue);
+
+/// Numbers, one per parameter of a model: kind private, or public before the first step. They may
+/// be added, subtracted and scaled, elementwise in `f64`, and nothing prints them.
+#[derive(ProvidesStaticType, NoSerialize, StarlarkPagable, Allocative)]
+pub(crate) struct TensorValue {
+    #[starlark_pagable(skip)]
+    pub(crate) wire: Tripwire,
+    #[starlark_pagable(skip)]
+    #[allocative(skip)]
+    values: Option<Arc<Vec<f64>>>,
+}
+starlark_simple_value!(TensorValue);
+
+/// A model: kind public.
+#[derive(Debug, Clone, ProvidesStaticType, NoSerialize, StarlarkPagable, Allocative)]
+pub(crate) struct ModelValue {
+    #[starlark_pagable(skip)]
+    #[allocative(skip)]
+    pub(crate) model: Option<Model>,
+    /// Asset with its alphabet, if it is a text model.
+    pub(crate) alphabet: Option<String>,
+}
+starlark_simple_value!(ModelValue);
 
 /// The questions that none of these values answers.
 macro_rules! silent {
@@ -151,10 +177,97 @@ impl<'v> StarlarkValue<'v> for NoisyCount {
     }
 }
 
-#[starlark_value(type = "table")]
-impl<'v> StarlarkValue<'v> for TableValue {
+#[starlark_value(type = "release")]
+impl<'v> StarlarkValue<'v> for ReleaseValue {
     silent!(Kind::Private);
 }
+
+#[starlark_value(type = "model")]
+impl<'v> StarlarkValue<'v> for ModelValue {}
+
+#[starlark_value(type = "tensor")]
+impl<'v> StarlarkValue<'v> for TensorValue {
+    silent!(Kind::Private);
+    fn length(&self) -> starlark::Result<i32> {
+        Ok(self.values().len() as i32)
+    }
+    fn compare(&self, _other: Value<'v>) -> starlark::Result<Ordering> {
+        self.wire.refuse(Kind::Private, "a comparison of tensors")
+    }
+    fn minus(&self, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+        Ok(heap.alloc(self.map(|x| -x)))
+    }
+    fn add(&self, other: Value<'v>, heap: Heap<'v>) -> Option<starlark::Result<Value<'v>>> {
+        let sum = self.zip(other, |a, b| a + b)?;
+        Some(sum.map(|sum| heap.alloc(sum)))
+    }
+    fn sub(&self, other: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+        let difference = self.zip(other, |a, b| a - b);
+        let difference = difference.unwrap_or(Err(starlark::Error::new_other(NotATensor)));
+        difference.map(|difference| heap.alloc(difference))
+    }
+    fn mul(&self, other: Value<'v>, heap: Heap<'v>) -> Option<starlark::Result<Value<'v>>> {
+        let by = number(other)?;
+        Some(Ok(heap.alloc(self.map(|x| x * by))))
+    }
+    fn rmul(&self, other: Value<'v>, heap: Heap<'v>) -> Option<starlark::Result<Value<'v>>> {
+        self.mul(other, heap)
+    }
+    fn div(&self, other: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+        match number(other) {
+            Some(by) if by != 0.0 => Ok(heap.alloc(self.map(|x| x / by))),
+            _ => Err(starlark::Error::new_other(NotANumber)),
+        }
+    }
+}
+
+impl TensorValue {
+    pub(crate) fn new(wire: &Tripwire, values: Vec<f64>) -> Self {
+        Self {
+            wire: wire.clone(),
+            values: Some(Arc::new(values)),
+        }
+    }
+
+    pub(crate) fn values(&self) -> &[f64] {
+        self.values
+            .as_deref()
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    fn map(&self, f: impl Fn(f64) -> f64) -> Self {
+        Self::new(&self.wire, self.values().iter().map(|x| f(*x)).collect())
+    }
+
+    /// Elementwise with another tensor; `None` if it is none.
+    fn zip(&self, other: Value<'_>, f: impl Fn(f64, f64) -> f64) -> Option<starlark::Result<Self>> {
+        let other = Self::from_value(other)?;
+        if other.values().len() != self.values().len() {
+            return Some(Err(starlark::Error::new_other(OtherLength)));
+        }
+        let pairs = self.values().iter().zip(other.values());
+        let values = pairs.map(|(a, b)| f(*a, *b)).collect();
+        Some(Ok(Self::new(&self.wire, values)))
+    }
+}
+
+fn number(value: Value<'_>) -> Option<f64> {
+    let UnpackFloat(number) = UnpackFloat::unpack_value(value).ok().flatten()?;
+    number.is_finite().then_some(number)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("a tensor can only be added to or subtracted from another tensor")]
+struct NotATensor;
+
+#[derive(Debug, thiserror::Error)]
+#[error("a tensor can only be divided by a number other than 0")]
+struct NotANumber;
+
+#[derive(Debug, thiserror::Error)]
+#[error("two tensors of different lengths")]
+struct OtherLength;
 
 impl NoisyCounts {
     pub(crate) fn new(wire: &Tripwire, spec: HistogramSpec, counts: Vec<i64>) -> Self {
@@ -192,4 +305,10 @@ macro_rules! hidden {
         }
     )*};
 }
-hidden!(Clients, NoisyCounts, NoisyCount, TableValue);
+hidden!(Clients, NoisyCounts, NoisyCount, ReleaseValue, TensorValue);
+
+impl fmt::Display for ModelValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.model)
+    }
+}

@@ -8,7 +8,7 @@ mod common;
 
 use common::{ASK, dry, with_step};
 use siegel_driver::DriverError;
-use siegel_program::Kind;
+use siegel_program::{Kind, Shape};
 
 /// The attempt is refused and names the kind and the line.
 fn refused(attempt: &str) {
@@ -82,6 +82,9 @@ attempts! {
     return_it: "return clients";
     keep_in_state: "return [clients]";
     as_parameter: "x = dp_histogram(clients, column = str(clients), vocabulary = 'w.txt', max_per_user = 1, share = 1)";
+    as_params: "x = dp_clipped_sum(clients, at = clients)";
+    initial_params: "x = initial(clients, seed = 1)";
+    tensors: "x = tensors('t', clients, clients)";
     as_second_argument: "x = dp_histogram(1, clients)";
     named: "x = dp_histogram(clients = clients)";
     call: "x = clients()";
@@ -105,6 +108,8 @@ fn rebinding_or_hiding_the_name_is_refused() {
         "x = [1 for dp_histogram in [1]]",
         "table = 1",
         "print = 1",
+        "dp_clipped_sum = 1",
+        "tensors = 1",
     ] {
         let text = with_step(&format!("{body}\nreturn {ASK}"));
         assert!(
@@ -143,7 +148,8 @@ fn rebinding_or_hiding_the_name_is_refused() {
 fn the_honest_use_is_accepted() {
     let plan = dry(&with_step(&format!("return {ASK}"))).unwrap().plan;
     assert_eq!(plan.steps[0].intrinsics.len(), 1);
-    assert_eq!(plan.release.rows, 4);
+    let release = plan.steps[0].release.as_ref().unwrap();
+    assert_eq!(release.shape, Shape::Table { rows: 4 });
 }
 
 /// I5 for private values: they may be released, indexed and compared, and nothing else for now.

@@ -5,11 +5,11 @@
 
 mod common;
 
-use common::{ASK, Fixed, RHO, bundle, dry, public, with_step};
+use common::{ASK, Fixed, RHO, bundle, dry, public, table, with_step};
 use proptest::prelude::*;
 use siegel_driver::{Driver, DriverError, Public, State};
 use siegel_ident::{Budget, NanoRho, Step};
-use siegel_program::{Bundle, Executor, HistogramSpec, Stop, Table};
+use siegel_program::{Bundle, ClippedSumSpec, Executor, HistogramSpec, Intrinsic, Stop, Table};
 
 fn run(driver: &Driver, public: &Public, answer: &[i64]) -> Result<Table, DriverError> {
     let plan = driver.dry_run(public)?.plan;
@@ -20,7 +20,7 @@ fn run(driver: &Driver, public: &Public, answer: &[i64]) -> Result<Table, Driver
         // What a restarted root does between any two steps.
         state = State::from_bytes(&state.to_bytes()?)?;
     }
-    driver.finish(&plan, &state)
+    table(driver, &plan, &state)
 }
 
 fn load(text: &str) -> Driver {
@@ -38,7 +38,9 @@ fn word_histogram_asks_for_everything_once() {
     let dry_run = driver.dry_run(&public(1)).unwrap();
     let plan = &dry_run.plan;
     assert_eq!(plan.total, public(1).budget);
-    let spec = &plan.steps[0].intrinsics[0];
+    let Intrinsic::Histogram(spec) = &plan.steps[0].intrinsics[0] else {
+        panic!("another intrinsic");
+    };
     assert_eq!((spec.max_per_user, spec.column.as_str()), (32, "words"));
     assert_eq!(spec.bins as usize, words.lines().count() + 1);
     assert_eq!(
@@ -91,8 +93,9 @@ fn sizes_are_the_plans_whatever_the_counts() {
             state.to_bytes().unwrap().len() as u64,
             plan.checkpoint_bytes
         );
-        let table = driver.finish(&plan, &state).unwrap();
-        assert_eq!(table.to_csv().unwrap().len() as u64, plan.release.bytes);
+        let table = table(&driver, &plan, &state).unwrap();
+        let release = plan.steps[0].release.as_ref().unwrap();
+        assert_eq!(table.to_csv().unwrap().len() as u64, release.bytes);
         assert!(table.rows.iter().map(|row| row.count).eq(counts));
     }
 }
@@ -213,6 +216,9 @@ fn a_stop_of_the_machine_is_passed_on() {
     impl Executor for Broken {
         fn dp_histogram(&mut self, _: &HistogramSpec) -> Result<Vec<i64>, Stop> {
             Err(Stop::new("workers-lost", "no worker is left"))
+        }
+        fn dp_clipped_sum(&mut self, _: &ClippedSumSpec, _: &[f32]) -> Result<Vec<i64>, Stop> {
+            unreachable!("the driver asks for a histogram")
         }
     }
     let driver = load(&with_step(&format!("return {ASK}")));

@@ -122,6 +122,10 @@ pub struct Column {
 pub enum ColumnKind {
     /// A list of words of at most 64 bytes each.
     Words,
+    /// One text.
+    Text,
+    /// Numbers: rows of single-precision floats, one after the other.
+    Floats,
 }
 
 /// The privacy promise.
@@ -178,7 +182,7 @@ pub enum Recipient {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// Most distinct items of one user over all uploads, each counted once (I4).
+    /// Most items of one user over all uploads (I4): distinct words, characters of text, or rows.
     pub max_items_per_user: u32,
 }
 

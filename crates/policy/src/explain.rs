@@ -58,6 +58,8 @@ fn what(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     for column in &policy.input.columns {
         let kind = match column.kind {
             ColumnKind::Words => "a list of words",
+            ColumnKind::Text => "a text",
+            ColumnKind::Floats => "rows of numbers",
         };
         writeln!(out, "- column {:?}: {kind}", column.name)?;
     }
@@ -110,7 +112,7 @@ fn promise(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     let items = policy.bounds.max_items_per_user;
     writeln!(
         out,
-        "- at most {items} distinct items of one user count, each once"
+        "- at most {items} items (distinct words, characters or rows) of one user count"
     )?;
     writeln!(out, "- a run needs at least {} uploads\n", policy.min_blobs)
 }
@@ -239,7 +241,7 @@ mod tests {
             "(2, 0.000001)",
             "88 %",
             "24 h",
-            "at most 32 distinct items",
+            "at most 32 items",
             "at least 100 uploads",
             "log.example.org",
             &policy.programs[1].to_string(),

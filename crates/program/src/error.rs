@@ -80,14 +80,25 @@ pub enum ProgramError {
         /// How many are missing.
         missing: u32,
     },
-    /// A block sum that is not of the specification's length.
-    #[error("block {block}: sum has not the {bins} bins of its specification")]
+    /// A block sum that is not of the intrinsic's length.
+    #[error("block {block}: the sum has not the {expected} numbers of its intrinsic")]
     SumLength {
         /// The block.
         block: u32,
-        /// How many bins there must be.
-        bins: u32,
+        /// How many numbers there must be.
+        expected: usize,
     },
+    /// A broadcast that is not of the model's length.
+    #[error("the broadcast state is {found} bytes long, the intrinsic needs {expected}")]
+    StateLength {
+        /// As received.
+        found: usize,
+        /// As the model has it.
+        expected: usize,
+    },
+    /// A sum that was given up before it was whole: the lease ended.
+    #[error("the sum was given up before it was whole")]
+    Interrupted,
     /// A sum that leaves its 64 bits. Cannot happen within the bounds of a run; stop the run.
     #[error("a sum does not fit 64 bits; stop the run")]
     Overflow,

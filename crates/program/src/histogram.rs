@@ -1,7 +1,7 @@
 //! The histogram of users over published words: specification, and what of a record counts.
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::{NanoRho, json};
+use siegel_ident::NanoRho;
 
 use crate::bundle::{is_file_name, is_name};
 use crate::vocabulary::{MAX_BINS, Vocabulary};
@@ -9,7 +9,6 @@ use crate::{Bundle, ProgramError, Record};
 
 const DOCUMENT: &str = "histogram specification";
 const SCHEMA: &str = "siegel/histogram/v1";
-const MAX_SPEC: usize = 1024;
 
 /// Most bins that one user may fill.
 pub const MAX_PER_USER: u32 = 4096;
@@ -51,20 +50,6 @@ impl HistogramSpec {
         };
         spec.check()?;
         Ok(spec)
-    }
-
-    /// Reads canonical JSON. Whether its `bins` are those of the vocabulary is checked by
-    /// [`Histogram::new`], which has the bundle.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ProgramError> {
-        let spec: Self =
-            json::from_canonical(bytes, MAX_SPEC).map_err(ProgramError::document(DOCUMENT))?;
-        spec.check()?;
-        Ok(spec)
-    }
-
-    /// Canonical JSON.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, ProgramError> {
-        json::to_canonical(self).map_err(ProgramError::document(DOCUMENT))
     }
 
     /// Squared L2 sensitivity under zero-out: a unit's contribution is a 0/1 vector with at most

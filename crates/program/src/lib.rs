@@ -6,30 +6,43 @@
 //! one unit, and how much of a unit counts, is decided here alone (I4).
 
 pub mod allowed;
+pub mod alphabet;
 pub mod bundle;
+pub mod clipped_sum;
 pub mod error;
 pub mod executor;
+mod gather;
 pub mod histogram;
 pub mod input;
+pub mod intrinsic;
 pub mod kind;
 pub mod plan;
+pub mod query;
 pub mod record;
+pub mod release;
 pub mod sum;
 pub mod table;
+pub mod tensors;
 pub mod total;
 pub mod unit;
 pub mod vocabulary;
 
+pub use alphabet::Alphabet;
 pub use bundle::Bundle;
+pub use clipped_sum::{ClippedSum, ClippedSumSpec, ClippedSumTerms};
 pub use error::ProgramError;
 pub use executor::{Executor, Stop};
 pub use histogram::{Histogram, HistogramSpec};
 pub use input::{check_sorted, input_root};
+pub use intrinsic::Intrinsic;
 pub use kind::Kind;
-pub use plan::{Plan, Release, StepPlan};
-pub use record::{Column, Record};
+pub use plan::{Plan, StepPlan};
+pub use query::Query;
+pub use record::{Column, Record, Values};
+pub use release::{Release, Released, Shape};
 pub use sum::{BlockSum, SumBuilder, SumPlace};
 pub use table::{Row, Table};
-pub use total::{Noise, Total};
+pub use tensors::{Tensor, Tensors};
+pub use total::{NOISE_CHUNK, Noise, Total};
 pub use unit::{BlockCount, IndexKey, UnitHash};
 pub use vocabulary::{OTHER, Vocabulary};

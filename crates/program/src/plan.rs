@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::{Budget, Delta, Digest, Step, json};
+use siegel_ident::{Budget, Digest, Step, json};
 use siegel_policy::RunParameters;
 
 use crate::bundle::is_name;
-use crate::vocabulary::MAX_BINS;
-use crate::{HistogramSpec, ProgramError};
+use crate::{Intrinsic, ProgramError, Release};
 
 const DOCUMENT: &str = "plan";
 const SCHEMA: &str = "siegel/plan/v1";
@@ -38,8 +37,6 @@ pub struct Plan {
     pub steps: Vec<StepPlan>,
     /// The whole cost: what the ledger debits.
     pub total: Budget,
-    /// What the last step releases.
-    pub release: Release,
     /// Fixed size of every sealed checkpoint's plaintext, in bytes (I12).
     pub checkpoint_bytes: u64,
 }
@@ -49,34 +46,28 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 pub struct StepPlan {
     /// The DP intrinsics, in the order in which the driver calls them.
-    pub intrinsics: Vec<HistogramSpec>,
+    pub intrinsics: Vec<Intrinsic>,
     /// Their sum, paid when the step commits.
     pub cost: Budget,
-}
-
-/// The released table; its size depends on nothing else (I12).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Release {
-    /// Name of the table.
-    pub name: String,
-    /// Number of rows.
-    pub rows: u32,
-    /// Exact size of the CSV, in bytes.
-    pub bytes: u64,
+    /// What the step releases; null for nothing. The last step releases something.
+    #[serde(deserialize_with = "present")]
+    pub release: Option<Release>,
 }
 
 impl Plan {
     /// Adds up the costs of the steps.
     pub fn new(
         params: BTreeMap<String, i64>,
-        steps: Vec<Vec<HistogramSpec>>,
-        release: Release,
+        steps: Vec<(Vec<Intrinsic>, Option<Release>)>,
         checkpoint_bytes: u64,
     ) -> Result<Self, ProgramError> {
-        let priced = |intrinsics: Vec<HistogramSpec>| {
-            let cost = sum(intrinsics.iter().map(HistogramSpec::cost))?;
-            Ok(StepPlan { intrinsics, cost })
+        let priced = |(intrinsics, release): (Vec<Intrinsic>, Option<Release>)| {
+            let cost = sum(intrinsics.iter().map(Intrinsic::cost))?;
+            Ok(StepPlan {
+                intrinsics,
+                cost,
+                release,
+            })
         };
         let steps: Vec<StepPlan> = steps
             .into_iter()
@@ -88,7 +79,6 @@ impl Plan {
             rounds: steps.len() as u32,
             total: sum(steps.iter().map(|step| step.cost))?,
             steps,
-            release,
             checkpoint_bytes,
         };
         plan.check()?;
@@ -118,7 +108,7 @@ impl Plan {
 
     /// The intrinsic number `index` of step `step` (counted from 1). A worker computes this one
     /// and no other: the plan is from the KMS, the question only from the root.
-    pub fn intrinsic(&self, step: Step, index: u32) -> Option<&HistogramSpec> {
+    pub fn intrinsic(&self, step: Step, index: u32) -> Option<&Intrinsic> {
         self.step(step)?.intrinsics.get(index as usize)
     }
 
@@ -144,8 +134,9 @@ impl Plan {
             if step.intrinsics.len() > MAX_INTRINSICS {
                 return fail("a step of more than 64 intrinsics");
             }
-            step.intrinsics.iter().try_for_each(HistogramSpec::check)?;
-            if sum(step.intrinsics.iter().map(HistogramSpec::cost))? != step.cost {
+            step.intrinsics.iter().try_for_each(Intrinsic::check)?;
+            step.release.iter().try_for_each(Release::check)?;
+            if sum(step.intrinsics.iter().map(Intrinsic::cost))? != step.cost {
                 return fail("a step's cost is not the sum of its intrinsics");
             }
         }
@@ -155,24 +146,19 @@ impl Plan {
         if self.total.rho_nano.0 >= 1 << 53 {
             return fail("a total of 2^53 nano-rho or more");
         }
-        if !is_name(&self.release.name) || !(1..=MAX_BINS as u32).contains(&self.release.rows) {
-            return fail("release: expected a name and 1 to 65,536 rows");
+        if self.steps.last().is_none_or(|last| last.release.is_none()) {
+            return fail("the last step releases nothing");
         }
-        if self.release.bytes > MAX_SEALED || self.checkpoint_bytes > MAX_SEALED {
-            return fail("a release or checkpoint of more than 64 MiB");
+        if self.checkpoint_bytes > MAX_SEALED {
+            return fail("a checkpoint of more than 64 MiB");
         }
         Ok(())
     }
 }
 
-impl HistogramSpec {
-    /// What it costs: ρ as stated, and no δ₀ (nothing is thresholded).
-    pub fn cost(&self) -> Budget {
-        Budget {
-            rho_nano: self.rho_nano,
-            delta0: Delta(0),
-        }
-    }
+/// Without this, serde reads an absent `Option` as `None`; an absent field is a refusal.
+fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Release>, D::Error> {
+    Option::deserialize(d)
 }
 
 /// Refuses parameters that are not a few named integers below 2⁵³ (RFC 8785 keeps only those).

@@ -1,16 +1,21 @@
 //! The inside of an upload: who, and columns of typed values.
 //!
-//! `u8` version ‖ 32 bytes privacy id ‖ `u32` number of columns ‖ per column: LP name ‖ `u32`
-//! number of words ‖ LP words. LP = `u32` big-endian length, then the bytes.
+//! `u8` version ‖ 32 bytes privacy id ‖ `u32` number of columns ‖ per column: LP name ‖ `u8` kind ‖
+//! values. Words (kind 1): `u32` number ‖ LP words. Text (2): LP text. Floats (3): `u32` number ‖
+//! `f32` little-endian each. LP = `u32` big-endian length, then the bytes.
 
 use siegel_ident::lp::Reader;
+use siegel_ident::secret::Wiped;
 use siegel_ident::{PrivacyId, SecretBytes};
 
 use crate::ProgramError;
 use crate::bundle::is_name;
 use crate::vocabulary::MAX_WORD;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+const WORDS: u8 = 1;
+const TEXT: u8 = 2;
+const FLOATS: u8 = 3;
 
 /// Longest encoded record, in bytes.
 pub const MAX_RECORD: usize = 1 << 20;
@@ -19,8 +24,8 @@ pub const MAX_COLUMNS: usize = 16;
 /// Most words of one column.
 pub const MAX_WORDS: usize = 65_536;
 
-/// One upload's content, borrowed from the plaintext so that no second copy of it exists (I13).
-/// Plaintext: no `Debug`.
+/// One upload's content, borrowed from the plaintext so that no second copy of it exists (I13);
+/// only numbers are copied, into memory that is zeroised. Plaintext: no `Debug`.
 pub struct Record<'a> {
     /// The user's pseudonym under this pipeline (I4).
     pub privacy_id: PrivacyId,
@@ -28,12 +33,42 @@ pub struct Record<'a> {
     pub columns: Vec<Column<'a>>,
 }
 
-/// A column of words.
+/// A named column.
 pub struct Column<'a> {
     /// Its name in the policy's input schema.
     pub name: &'a str,
-    /// The words; each 1 to 64 bytes of UTF-8. Repeats are allowed and count once.
-    pub words: Vec<&'a str>,
+    /// What it holds.
+    pub values: Values<'a>,
+}
+
+/// The values of a column.
+pub enum Values<'a> {
+    /// Words; each 1 to 64 bytes of UTF-8. Repeats are allowed and count once.
+    Words(Vec<&'a str>),
+    /// One text.
+    Text(&'a str),
+    /// Numbers, rows one after the other. Any bits: whoever computes with them must bear NaN.
+    Floats(Wiped<f32>),
+}
+
+impl<'a> Column<'a> {
+    /// A column of words.
+    pub fn words(name: &'a str, words: Vec<&'a str>) -> Self {
+        let values = Values::Words(words);
+        Self { name, values }
+    }
+
+    /// A column of text.
+    pub fn text(name: &'a str, text: &'a str) -> Self {
+        let values = Values::Text(text);
+        Self { name, values }
+    }
+
+    /// A column of numbers.
+    pub fn floats(name: &'a str, floats: Vec<f32>) -> Self {
+        let values = Values::Floats(Wiped::new(floats));
+        Self { name, values }
+    }
 }
 
 impl<'a> Record<'a> {
@@ -42,7 +77,7 @@ impl<'a> Record<'a> {
         self.check()?;
         let len = self.encoded_len();
         if len > MAX_RECORD {
-            return Err(ProgramError::Record("longer than 1 MiB; send fewer words"));
+            return Err(ProgramError::Record("longer than 1 MiB; send less"));
         }
         // Exact capacity: a vector that grows would leave unzeroised copies behind (I13).
         let mut out = Vec::with_capacity(len);
@@ -51,8 +86,24 @@ impl<'a> Record<'a> {
         count(&mut out, self.columns.len());
         for column in &self.columns {
             text(&mut out, column.name);
-            count(&mut out, column.words.len());
-            column.words.iter().for_each(|word| text(&mut out, word));
+            match &column.values {
+                Values::Words(words) => {
+                    out.push(WORDS);
+                    count(&mut out, words.len());
+                    words.iter().for_each(|word| text(&mut out, word));
+                }
+                Values::Text(whole) => {
+                    out.push(TEXT);
+                    text(&mut out, whole);
+                }
+                Values::Floats(floats) => {
+                    out.push(FLOATS);
+                    count(&mut out, floats.len());
+                    floats
+                        .iter()
+                        .for_each(|float| out.extend_from_slice(&float.to_le_bytes()));
+                }
+            }
         }
         Ok(out.into())
     }
@@ -64,7 +115,7 @@ impl<'a> Record<'a> {
         }
         let mut reader = Reader::new(bytes);
         if reader.u8("version")? != VERSION {
-            return Err(ProgramError::Record("not version 1"));
+            return Err(ProgramError::Record("not version 2"));
         }
         let privacy_id = PrivacyId::from_bytes(reader.array("privacy id")?);
         let columns = bounded(reader.u32("columns")?, MAX_COLUMNS, "more than 16 columns")?;
@@ -80,12 +131,33 @@ impl<'a> Record<'a> {
         Ok(record)
     }
 
-    /// The words of a column; none if the record has no such column.
+    /// The words of a column; none if the record has no such column of words.
     pub fn words(&self, name: &str) -> &[&'a str] {
+        match self.values(name) {
+            Some(Values::Words(words)) => words,
+            _ => &[],
+        }
+    }
+
+    /// The text of a column; empty if the record has no such column of text.
+    pub fn text(&self, name: &str) -> &'a str {
+        match self.values(name) {
+            Some(Values::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// The numbers of a column; none if the record has no such column of numbers.
+    pub fn floats(&self, name: &str) -> &[f32] {
+        match self.values(name) {
+            Some(Values::Floats(floats)) => floats,
+            _ => &[],
+        }
+    }
+
+    fn values(&self, name: &str) -> Option<&Values<'a>> {
         let found = self.columns.iter().find(|column| column.name == name);
-        found
-            .map(|column| column.words.as_slice())
-            .unwrap_or_default()
+        found.map(|column| &column.values)
     }
 
     fn check(&self) -> Result<(), ProgramError> {
@@ -97,48 +169,60 @@ impl<'a> Record<'a> {
             if !is_name(column.name) {
                 return fail("a column name that is not 1 to 64 of a-z, 0-9, -");
             }
-            if self
-                .columns
-                .iter()
-                .take(i)
-                .any(|before| before.name == column.name)
-            {
+            let mut before = self.columns.iter().take(i);
+            if before.any(|before| before.name == column.name) {
                 return fail("two columns of one name");
             }
-            if column.words.len() > MAX_WORDS {
-                return fail("more than 65,536 words in a column");
-            }
-            if column
-                .words
-                .iter()
-                .any(|w| w.is_empty() || w.len() > MAX_WORD)
-            {
-                return fail("a word that is not 1 to 64 bytes long");
+            if let Values::Words(words) = &column.values {
+                if words.len() > MAX_WORDS {
+                    return fail("more than 65,536 words in a column");
+                }
+                if words.iter().any(|w| w.is_empty() || w.len() > MAX_WORD) {
+                    return fail("a word that is not 1 to 64 bytes long");
+                }
             }
         }
         Ok(())
     }
 
     fn encoded_len(&self) -> usize {
-        let words = |c: &Column<'_>| c.words.iter().map(|w| 4 + w.len()).sum::<usize>();
-        let columns = self.columns.iter().map(|c| 8 + c.name.len() + words(c));
+        let values = |c: &Column<'_>| match &c.values {
+            Values::Words(words) => 4 + words.iter().map(|w| 4 + w.len()).sum::<usize>(),
+            Values::Text(text) => 4 + text.len(),
+            Values::Floats(floats) => 4 + 4 * floats.len(),
+        };
+        let columns = self.columns.iter().map(|c| 5 + c.name.len() + values(c));
         1 + PrivacyId::LEN + 4 + columns.sum::<usize>()
     }
 }
 
 fn column<'a>(reader: &mut Reader<'a>) -> Result<Column<'a>, ProgramError> {
     let name = utf8(reader.bytes("column name", MAX_WORD)?)?;
-    let words = bounded(
-        reader.u32("words")?,
-        MAX_WORDS,
-        "more than 65,536 words in a column",
-    )?;
+    let values = match reader.u8("kind of a column")? {
+        WORDS => Values::Words(words(reader)?),
+        TEXT => Values::Text(utf8(reader.bytes("text", MAX_RECORD)?)?),
+        FLOATS => Values::Floats(floats(reader)?),
+        _ => return Err(ProgramError::Record("a column of an unknown kind")),
+    };
+    Ok(Column { name, values })
+}
+
+fn words<'a>(reader: &mut Reader<'a>) -> Result<Vec<&'a str>, ProgramError> {
+    let many = "more than 65,536 words in a column";
+    let words = bounded(reader.u32("words")?, MAX_WORDS, many)?;
     // Not `with_capacity(words)`: the claimed number is hostile until the bytes are there (I14).
     let words = (0..words).map(|_| utf8(reader.bytes("word", MAX_WORD)?));
-    Ok(Column {
-        name,
-        words: words.collect::<Result<_, _>>()?,
-    })
+    words.collect()
+}
+
+fn floats(reader: &mut Reader<'_>) -> Result<Wiped<f32>, ProgramError> {
+    let many = "more numbers than a record holds";
+    let floats = bounded(reader.u32("numbers")?, MAX_RECORD / 4, many)?;
+    // Whole before it is used, at an exact capacity that the bytes bear out (I13, I14).
+    let bytes = reader.fixed("numbers", floats * 4)?;
+    let (fours, _) = bytes.as_chunks::<4>();
+    let floats = fours.iter().map(|four| f32::from_le_bytes(*four));
+    Ok(Wiped::new(floats.collect()))
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, ProgramError> {
@@ -171,20 +255,17 @@ mod tests {
     fn record<'a>(words: &[&'a str]) -> Record<'a> {
         Record {
             privacy_id: PrivacyId::from_bytes([7; 32]),
-            columns: vec![Column {
-                name: "words",
-                words: words.to_vec(),
-            }],
+            columns: vec![Column::words("words", words.to_vec())],
         }
     }
 
     #[test]
     fn golden() {
         let bytes = record(&["the", "é"]).encode().unwrap();
-        let mut expected = vec![1];
+        let mut expected = vec![2];
         expected.extend_from_slice(&[7; 32]);
         expected.extend_from_slice(
-            b"\0\0\0\x01\0\0\0\x05words\0\0\0\x02\0\0\0\x03the\0\0\0\x02\xc3\xa9",
+            b"\0\0\0\x01\0\0\0\x05words\x01\0\0\0\x02\0\0\0\x03the\0\0\0\x02\xc3\xa9",
         );
         assert_eq!(bytes.expose(), expected);
         let back = Record::decode(bytes.expose()).ok().unwrap();
@@ -206,14 +287,33 @@ mod tests {
         assert!(record(&vec!["x"; MAX_WORDS]).encode().is_ok());
         let twice = Record {
             privacy_id: PrivacyId::from_bytes([0; 32]),
-            columns: (0..2)
-                .map(|_| Column {
-                    name: "a",
-                    words: vec![],
-                })
-                .collect(),
+            columns: (0..2).map(|_| Column::words("a", vec![])).collect(),
         };
         assert!(twice.encode().is_err());
+    }
+
+    // Every bit of a number survives, NaN and denormals too: hostile ones are the leaf's to bear.
+    #[test]
+    fn text_and_numbers() {
+        let numbers = vec![1.5, f32::NAN, -0.0, 1e-45, f32::INFINITY];
+        let record = Record {
+            privacy_id: PrivacyId::from_bytes([7; 32]),
+            columns: vec![
+                Column::text("text", "ho, é"),
+                Column::floats("rows", numbers.clone()),
+            ],
+        };
+        let bytes = record.encode().unwrap();
+        let back = Record::decode(bytes.expose()).ok().unwrap();
+        assert_eq!(back.text("text"), "ho, é");
+        let bits = |floats: &[f32]| floats.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(back.floats("rows")), bits(&numbers));
+        // A column of another kind is as good as none.
+        assert!(back.words("text").is_empty() && back.text("rows").is_empty());
+        assert!(back.floats("text").is_empty());
+        let text = "x".repeat(MAX_RECORD);
+        let columns = vec![Column::text("text", &text)];
+        assert!(Record { columns, ..record }.encode().is_err());
     }
 
     #[test]
@@ -225,7 +325,7 @@ mod tests {
         }
         assert!(Record::decode(&[bytes, &[0]].concat()).is_err());
         let mut other = bytes.to_vec();
-        other[0] = 2;
+        other[0] = 1;
         assert!(Record::decode(&other).is_err());
         // A count of 4 billion columns must not allocate.
         let mut huge = bytes.to_vec();
@@ -245,8 +345,10 @@ mod tests {
         #[test]
         fn hostile_bytes_never_panic(mut bytes in any::<Vec<u8>>(), head in any::<bool>()) {
             if head {
-                let mut framed = vec![1; 33];
-                framed.extend_from_slice(b"\0\0\0\x01\0\0\0\x01a\0\0\0\x01");
+                let mut framed = vec![VERSION; 33];
+                framed.extend_from_slice(b"\0\0\0\x01\0\0\0\x01a");
+                framed.push(bytes.len() as u8 % 5);
+                framed.extend_from_slice(b"\0\0\0\x01");
                 framed.append(&mut bytes);
                 bytes = framed;
             }

@@ -1,27 +1,29 @@
 //! A worker's part: records to exact sums per block of units (I4, I7).
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use siegel_ident::{Fencing, RunId, SecretBytes, Step, Transcript};
-use zeroize::{Zeroize, Zeroizing};
+use siegel_ident::secret::Wiped;
+use siegel_ident::{Digest, Fencing, RunId, SecretBytes, Step, Transcript};
 
-use crate::{BlockCount, Histogram, HistogramSpec, IndexKey, ProgramError, Record, UnitHash};
+use crate::gather::Gathered;
+use crate::{BlockCount, IndexKey, Intrinsic, ProgramError, Query, Record, UnitHash};
 
 /// Collects the units of some blocks, in one pass over all records of a run, in any order.
 ///
 /// The steps are in the order that I4 asks for: first all blobs of a unit are joined, then the
 /// unit is bounded, then it is added.
 pub struct SumBuilder<'a> {
-    histogram: &'a Histogram<'a>,
+    query: &'a Query<'a>,
     key: &'a IndexKey,
     blocks: BlockCount,
-    units: BTreeMap<u32, BTreeMap<UnitHash, Vec<u32>>>,
+    units: BTreeMap<u32, BTreeMap<UnitHash, Gathered>>,
 }
 
 impl<'a> SumBuilder<'a> {
     /// Starts on the blocks `wanted`; each may be named once.
     pub fn new(
-        histogram: &'a Histogram<'a>,
+        query: &'a Query<'a>,
         key: &'a IndexKey,
         blocks: BlockCount,
         wanted: &[u32],
@@ -39,7 +41,7 @@ impl<'a> SumBuilder<'a> {
             }
         }
         Ok(Self {
-            histogram,
+            query,
             key,
             blocks,
             units,
@@ -53,38 +55,86 @@ impl<'a> SumBuilder<'a> {
         let Some(block) = self.units.get_mut(&self.blocks.block_of(&unit)) else {
             return;
         };
-        let mut new = self.histogram.bins_of(record);
-        let bins = block.entry(unit).or_default();
-        bins.append(&mut new);
-        bins.sort_unstable();
-        bins.dedup();
+        let gathered = block.entry(unit);
+        let gathered = gathered.or_insert_with(|| Gathered::new(self.query));
+        gathered.join(self.query, record);
     }
 
     /// Bounds each unit and sums up, one sum per wanted block, ascending.
-    pub fn finish(mut self) -> Result<Vec<BlockSum>, ProgramError> {
-        let spec = self.histogram.spec();
+    pub fn finish(self) -> Result<Vec<BlockSum>, ProgramError> {
+        self.finish_with(1, &|| true)
+    }
+
+    /// The same on some threads, one unit at a time on each. `go_on` is asked before every unit; if
+    /// it says no, nothing comes out ([`ProgramError::Interrupted`]).
+    pub fn finish_with(
+        mut self,
+        threads: usize,
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<BlockSum>, ProgramError> {
         let mut out = Vec::with_capacity(self.units.len());
         for (block, units) in std::mem::take(&mut self.units) {
-            let mut sums = Zeroizing::new(vec![0i64; spec.bins as usize]);
-            for (unit, mut bins) in units {
-                bound(self.key, &unit, &mut bins, spec.max_per_user as usize);
-                for &bin in &bins {
-                    let slot = sums.get_mut(bin as usize).ok_or(ProgramError::Overflow)?;
-                    *slot = slot.checked_add(1).ok_or(ProgramError::Overflow)?;
-                }
-                bins.zeroize();
-            }
+            let units: Vec<(UnitHash, Gathered)> = units.into_iter().collect();
+            let work = Work {
+                query: self.query,
+                key: self.key,
+                units: &units,
+                next: AtomicUsize::new(0),
+                go_on,
+            };
+            let sums = work.sums(threads)?;
             out.push(BlockSum { block, sums });
         }
         Ok(out)
     }
 }
 
-/// Keeps the `most` bins of smallest keyed rank. It knows neither blobs nor their order (I4).
-fn bound(key: &IndexKey, unit: &UnitHash, bins: &mut Vec<u32>, most: usize) {
-    if bins.len() > most {
-        bins.sort_by_cached_key(|&bin| key.rank(unit, bin));
-        bins.truncate(most);
+/// The units of one block, shared by threads.
+struct Work<'a> {
+    query: &'a Query<'a>,
+    key: &'a IndexKey,
+    units: &'a [(UnitHash, Gathered)],
+    next: AtomicUsize,
+    go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+type Sums = Wiped<i64>;
+
+impl Work<'_> {
+    /// Sums of integers: which thread took which unit cannot be seen (I7).
+    fn sums(&self, threads: usize) -> Result<Sums, ProgramError> {
+        let threads = threads.clamp(1, self.units.len().max(1));
+        if threads == 1 {
+            return self.share();
+        }
+        let shares: Vec<Result<Sums, ProgramError>> = std::thread::scope(|scope| {
+            let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.share())).collect();
+            let ended = started.into_iter().map(|thread| thread.join());
+            ended
+                .map(|share| share.unwrap_or(Err(ProgramError::Interrupted)))
+                .collect()
+        });
+        let mut total = Wiped::new(vec![0i64; self.query.dimension()]);
+        for share in shares {
+            for (sum, part) in total.iter_mut().zip(share?.iter()) {
+                *sum = sum.checked_add(*part).ok_or(ProgramError::Overflow)?;
+            }
+        }
+        Ok(total)
+    }
+
+    /// Takes units until there are none.
+    fn share(&self) -> Result<Sums, ProgramError> {
+        let mut sums = Wiped::new(vec![0i64; self.query.dimension()]);
+        let mut adder = Gathered::adder(self.query);
+        while let Some((unit, gathered)) = self.units.get(self.next.fetch_add(1, Ordering::Relaxed))
+        {
+            if !(self.go_on)() {
+                return Err(ProgramError::Interrupted);
+            }
+            gathered.add_to(&mut adder, self.key, unit, &mut sums)?;
+        }
+        Ok(sums)
     }
 }
 
@@ -92,7 +142,7 @@ fn bound(key: &IndexKey, unit: &UnitHash, bins: &mut Vec<u32>, most: usize) {
 /// and its only consumer is [`crate::Total`] (I5). No `Debug`.
 pub struct BlockSum {
     pub(crate) block: u32,
-    pub(crate) sums: Zeroizing<Vec<i64>>,
+    pub(crate) sums: Wiped<i64>,
 }
 
 impl BlockSum {
@@ -101,7 +151,7 @@ impl BlockSum {
         self.block
     }
 
-    /// The plaintext to be sealed: `i64` little-endian per bin. Its length is public.
+    /// The plaintext to be sealed: `i64` little-endian per bin or parameter. Its length is public.
     pub fn to_bytes(&self) -> SecretBytes {
         let mut out = Vec::with_capacity(self.sums.len() * 8);
         self.sums
@@ -110,18 +160,16 @@ impl BlockSum {
         out.into()
     }
 
-    /// Reads an opened block sum; it must have exactly the bins of `spec`.
+    /// Reads an opened block sum; it must be exactly of the intrinsic's length.
     pub fn from_bytes(
         block: u32,
         bytes: &SecretBytes,
-        spec: &HistogramSpec,
+        intrinsic: &Intrinsic,
     ) -> Result<Self, ProgramError> {
         let (whole, rest) = bytes.expose().as_chunks::<8>();
-        if !rest.is_empty() || whole.len() != spec.bins as usize {
-            return Err(ProgramError::SumLength {
-                block,
-                bins: spec.bins,
-            });
+        let expected = intrinsic.dimension();
+        if !rest.is_empty() || whole.len() != expected {
+            return Err(ProgramError::SumLength { block, expected });
         }
         let sums = whole
             .iter()
@@ -129,19 +177,20 @@ impl BlockSum {
             .collect();
         Ok(Self {
             block,
-            sums: Zeroizing::new(sums),
+            sums: Wiped::new(sums),
         })
     }
 
     /// What a sealed block sum is bound to: the `info` of its sealed box, the same on both sides.
     /// A worker's answer to one question cannot pass as the answer to another.
     pub fn seal_info(run: &RunId, fencing: Fencing, place: &SumPlace<'_>) -> Transcript {
-        Transcript::new("siegel/block-sum/v1")
+        Transcript::new("siegel/block-sum/v2")
             .field(run.as_bytes())
             .u64(fencing.0)
             .u64(place.step.0)
             .u64(place.intrinsic.into())
             .field(place.spec)
+            .field(place.state.as_bytes())
             .u64(place.blocks.get().into())
             .u64(place.block.into())
     }
@@ -154,8 +203,10 @@ pub struct SumPlace<'a> {
     pub step: Step,
     /// Index of the intrinsic within the step.
     pub intrinsic: u32,
-    /// Canonical bytes of its specification.
+    /// Canonical bytes of the intrinsic.
     pub spec: &'a [u8],
+    /// SHA-256 of the broadcast state.
+    pub state: Digest,
     /// How many blocks there are.
     pub blocks: BlockCount,
     /// Which one this is.

@@ -34,6 +34,15 @@ impl IndexKey {
         )
     }
 
+    /// Rank of a text or of rows within a unit. It looks at nothing but the unit and the content.
+    pub(crate) fn piece_rank(&self, unit: &UnitHash, piece: &[u8]) -> [u8; 32] {
+        self.mac(
+            &Transcript::new("siegel/piece/v1")
+                .field(&unit.0)
+                .field(piece),
+        )
+    }
+
     fn mac(&self, of: &Transcript) -> [u8; 32] {
         let mut out = [0; 32];
         out.copy_from_slice(hmac::sign(&self.0, of.as_bytes()).as_ref());

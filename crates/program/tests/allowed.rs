@@ -7,20 +7,24 @@ use std::collections::BTreeMap;
 
 use siegel_ident::{Digest, NanoRho};
 use siegel_policy::{AccessPolicy, testing};
-use siegel_program::{Bundle, HistogramSpec, Plan, ProgramError, Release};
+use siegel_program::{Bundle, HistogramSpec, Intrinsic, Plan, ProgramError, Release, Shape};
 
 fn plan(column: &str, most: u32, rhos: &[u64]) -> Plan {
     let assets = [("words.txt".to_owned(), "ant\nbee\n".to_owned())].into();
     let bundle = Bundle::new("test", "", assets).unwrap();
-    let one = |rho: &u64| {
-        vec![HistogramSpec::new(&bundle, column, "words.txt", most, NanoRho(*rho)).unwrap()]
-    };
     let release = Release {
         name: "words".into(),
-        rows: 3,
+        shape: Shape::Table { rows: 3 },
         bytes: 100,
     };
-    Plan::new(BTreeMap::new(), rhos.iter().map(one).collect(), release, 64).unwrap()
+    let one = |rho: &u64| {
+        let spec = HistogramSpec::new(&bundle, column, "words.txt", most, NanoRho(*rho));
+        (
+            vec![Intrinsic::Histogram(spec.unwrap())],
+            Some(release.clone()),
+        )
+    };
+    Plan::new(BTreeMap::new(), rhos.iter().map(one).collect(), 64).unwrap()
 }
 
 fn refused(plan: &Plan, policy: &AccessPolicy) -> bool {

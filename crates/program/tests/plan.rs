@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use siegel_ident::{NanoRho, Step};
-use siegel_program::{Bundle, Histogram, HistogramSpec, Plan, Release};
+use siegel_program::{Bundle, HistogramSpec, Intrinsic, Plan, Query, Release, Shape};
 
 fn bundle() -> Bundle {
     Bundle::new(
@@ -18,21 +18,24 @@ fn bundle() -> Bundle {
     .unwrap()
 }
 
-fn spec(rho: u64) -> HistogramSpec {
-    HistogramSpec::new(&bundle(), "words", "words.txt", 2, NanoRho(rho)).unwrap()
+fn spec(rho: u64) -> Intrinsic {
+    let spec = HistogramSpec::new(&bundle(), "words", "words.txt", 2, NanoRho(rho));
+    Intrinsic::Histogram(spec.unwrap())
 }
 
 fn plan() -> Plan {
     let release = Release {
         name: "words".into(),
-        rows: 3,
+        shape: Shape::Table { rows: 3 },
         bytes: 100,
     };
     let params: BTreeMap<String, i64> = [("rounds".to_owned(), 2)].into();
     Plan::new(
         params,
-        vec![vec![spec(5), spec(6)], vec![spec(7)]],
-        release,
+        vec![
+            (vec![spec(5), spec(6)], None),
+            (vec![spec(7)], Some(release)),
+        ],
         64,
     )
     .unwrap()
@@ -90,17 +93,23 @@ fn an_understated_plan_does_not_parse() {
 
 #[test]
 fn costs_that_json_cannot_hold_are_refused() {
-    let release = || Release {
-        name: "words".into(),
-        rows: 3,
-        bytes: 100,
+    let release = || {
+        Some(Release {
+            name: "words".into(),
+            shape: Shape::Table { rows: 3 },
+            bytes: 100,
+        })
     };
     // Above 2^53 JSON would round the number, and the ledger would debit another one.
-    let huge = vec![vec![spec((1 << 53) - 1), spec(1)]];
-    assert!(Plan::new(BTreeMap::new(), huge, release(), 64).is_err());
-    assert!(Plan::new(BTreeMap::new(), vec![], release(), 64).is_err());
+    let huge = vec![(vec![spec((1 << 53) - 1), spec(1)], release())];
+    assert!(Plan::new(BTreeMap::new(), huge, 64).is_err());
+    assert!(Plan::new(BTreeMap::new(), vec![], 64).is_err());
+    let silent = vec![(vec![], release()), (vec![spec(1)], None)];
+    assert!(Plan::new(BTreeMap::new(), silent, 64).is_err());
+    let free = vec![(vec![], release())];
+    assert!(Plan::new(BTreeMap::new(), free, 64).is_ok());
     let params: BTreeMap<String, i64> = [("A".to_owned(), 2)].into();
-    assert!(Plan::new(params, vec![vec![]], release(), 64).is_err());
+    assert!(Plan::new(params, vec![(vec![], release())], 64).is_err());
     let free = |rho| HistogramSpec::new(&bundle(), "words", "words.txt", 2, NanoRho(rho)).is_err();
     assert!(free(0) && free(1 << 53) && !free((1 << 53) - 1));
 }
@@ -110,10 +119,9 @@ fn costs_that_json_cannot_hold_are_refused() {
 fn bins_are_those_of_the_vocabulary() {
     let bundle = bundle();
     let text = String::from_utf8(spec(5).to_bytes().unwrap()).unwrap();
-    let other =
-        HistogramSpec::parse(text.replace(r#""bins":3"#, r#""bins":4"#).as_bytes()).unwrap();
-    assert!(Histogram::new(&other, &bundle).is_err());
-    assert!(Histogram::new(&spec(5), &bundle).is_ok());
+    let other = Intrinsic::parse(text.replace(r#""bins":3"#, r#""bins":4"#).as_bytes()).unwrap();
+    assert!(Query::new(&other, &bundle, &[]).is_err());
+    assert!(Query::new(&spec(5), &bundle, &[]).is_ok());
     assert!(HistogramSpec::new(&bundle, "words", "none.txt", 2, NanoRho(5)).is_err());
 }
 
@@ -124,7 +132,7 @@ fn the_noise_costs_at_most_what_the_specification_says() {
         let spec = spec(rho);
         let cost = siegel_dp::cost_of(spec.sensitivity_sq(), spec.sigma2().unwrap());
         assert!(
-            cost <= spec.rho_nano && cost.0 * 1000 >= rho * 999,
+            cost <= spec.cost().rho_nano && cost.0 * 1000 >= rho * 999,
             "{rho}: {cost}"
         );
     }
@@ -139,6 +147,6 @@ proptest! {
         if let Ok(back) = Plan::parse(&bytes) {
             prop_assert_eq!(back.to_bytes().unwrap(), bytes.clone());
         }
-        let _ = HistogramSpec::parse(&bytes[at % len..]);
+        let _ = Intrinsic::parse(&bytes[at % len..]);
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use siegel_ident::{NanoRho, PrivacyId, Secret};
 use siegel_program::{
-    BlockCount, BlockSum, Bundle, Column, Histogram, HistogramSpec, IndexKey, Noise, ProgramError,
-    Record, SumBuilder, Total,
+    BlockCount, BlockSum, Bundle, Column, HistogramSpec, IndexKey, Intrinsic, Noise, ProgramError,
+    Query, Record, SumBuilder, Total,
 };
 
 const WORDS: [&str; 6] = ["ant", "bee", "cow", "dog", "emu", "fox"];
@@ -21,15 +21,10 @@ fn bundle() -> Bundle {
     Bundle::new("test", "", [("words.txt".to_owned(), list)].into()).unwrap()
 }
 
-fn spec(bundle: &Bundle, max_per_user: u32) -> HistogramSpec {
-    HistogramSpec::new(
-        bundle,
-        "words",
-        "words.txt",
-        max_per_user,
-        NanoRho(1_000_000),
-    )
-    .unwrap()
+fn spec(bundle: &Bundle, max_per_user: u32) -> Intrinsic {
+    let rho = NanoRho(1_000_000);
+    let spec = HistogramSpec::new(bundle, "words", "words.txt", max_per_user, rho);
+    Intrinsic::Histogram(spec.unwrap())
 }
 
 fn key() -> IndexKey {
@@ -39,17 +34,14 @@ fn key() -> IndexKey {
 fn block_sums(blobs: &[Blob], most: u32, blocks: u32, wanted: &[u32]) -> Vec<BlockSum> {
     let bundle = bundle();
     let spec = spec(&bundle, most);
-    let histogram = Histogram::new(&spec, &bundle).unwrap();
+    let query = Query::new(&spec, &bundle, &[]).unwrap();
     let key = key();
     let blocks = BlockCount::new(blocks).unwrap();
-    let mut builder = SumBuilder::new(&histogram, &key, blocks, wanted).unwrap();
+    let mut builder = SumBuilder::new(&query, &key, blocks, wanted).unwrap();
     for (user, words) in blobs {
         builder.add(&Record {
             privacy_id: PrivacyId::from_bytes([*user; 32]),
-            columns: vec![Column {
-                name: "words",
-                words: words.clone(),
-            }],
+            columns: vec![Column::words("words", words.clone())],
         });
     }
     builder.finish().unwrap()
@@ -107,16 +99,13 @@ fn unknown_words_are_one_bin_and_other_columns_none() {
     );
     let bundle = bundle();
     let spec = spec(&bundle, 6);
-    let histogram = Histogram::new(&spec, &bundle).unwrap();
+    let query = Query::new(&spec, &bundle, &[]).unwrap();
     let key = key();
     let one = BlockCount::new(1).unwrap();
-    let mut builder = SumBuilder::new(&histogram, &key, one, &[0]).unwrap();
+    let mut builder = SumBuilder::new(&query, &key, one, &[0]).unwrap();
     builder.add(&Record {
         privacy_id: PrivacyId::from_bytes([1; 32]),
-        columns: vec![Column {
-            name: "else",
-            words: vec!["ant"],
-        }],
+        columns: vec![Column::words("else", vec!["ant"])],
     });
     assert_eq!(values(&builder.finish().unwrap()[0]), [0; 7]);
 }
@@ -134,10 +123,10 @@ fn the_choice_differs_between_users() {
 fn blocks_outside_the_run_or_twice_are_refused() {
     let bundle = bundle();
     let spec = spec(&bundle, 2);
-    let histogram = Histogram::new(&spec, &bundle).unwrap();
+    let query = Query::new(&spec, &bundle, &[]).unwrap();
     let key = key();
     let blocks = BlockCount::new(4).unwrap();
-    let refused = |wanted: &[u32]| SumBuilder::new(&histogram, &key, blocks, wanted).err();
+    let refused = |wanted: &[u32]| SumBuilder::new(&query, &key, blocks, wanted).err();
     assert!(matches!(
         refused(&[4]),
         Some(ProgramError::NoSuchBlock { block: 4, count: 4 })
@@ -154,7 +143,7 @@ fn a_total_takes_each_block_once_and_all_of_them() {
     let bundle = bundle();
     let spec = spec(&bundle, 2);
     let blocks = BlockCount::new(2).unwrap();
-    let key = Secret::new([1; 32]);
+    let key = || Secret::new([1; 32]);
     let sums = block_sums(&[(1, vec!["ant"]), (2, vec!["ant"])], 2, 2, &[0, 1]);
     let mut total = Total::new(&spec, blocks);
     total.add(&sums[0]).unwrap();
@@ -162,7 +151,7 @@ fn a_total_takes_each_block_once_and_all_of_them() {
         total.add(&sums[0]),
         Err(ProgramError::BlockTwice { block: 0 })
     ));
-    let half = total.release(Noise::draw(&spec, &key).unwrap());
+    let half = total.release(Noise::draw(&spec, |_| key()).unwrap());
     assert!(matches!(
         half,
         Err(ProgramError::BlocksMissing { missing: 1 })
@@ -174,13 +163,17 @@ fn a_total_takes_each_block_once_and_all_of_them() {
         total
     };
     // Noise of another specification (here a cheaper one) would break the stated cost.
-    let other = HistogramSpec::new(&bundle, "words", "words.txt", 1, spec.rho_nano).unwrap();
-    let wrong = whole().release(Noise::draw(&other, &key).unwrap());
+    let other = self::spec(&bundle, 1);
+    let wrong = whole().release(Noise::draw(&other, |_| key()).unwrap());
     assert!(matches!(wrong, Err(ProgramError::OtherNoise)));
-    let noisy = whole().release(Noise::draw(&spec, &key).unwrap()).unwrap();
+    let noisy = whole()
+        .release(Noise::draw(&spec, |_| key()).unwrap())
+        .unwrap();
     assert_eq!(
         noisy,
-        whole().release(Noise::draw(&spec, &key).unwrap()).unwrap()
+        whole()
+            .release(Noise::draw(&spec, |_| key()).unwrap())
+            .unwrap()
     );
     assert_ne!(noisy[1..6], [0; 5], "noise on empty bins too");
 }

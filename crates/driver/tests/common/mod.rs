@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use siegel_driver::{Driver, DriverError, DryRun, Public};
-use siegel_ident::{Budget, Delta, NanoRho};
-use siegel_program::{Bundle, Executor, HistogramSpec, Stop};
+use siegel_driver::{Driver, DriverError, DryRun, Public, State};
+use siegel_ident::{Budget, Delta, NanoRho, Step};
+use siegel_program::{
+    Bundle, ClippedSumSpec, Executor, HistogramSpec, Plan, Released, Stop, Table,
+};
 
 pub(crate) const RHO: u64 = 90_000_000;
 
@@ -43,7 +45,7 @@ pub(crate) fn dry(driver: &str) -> Result<DryRun, DriverError> {
     Driver::load(&bundle(driver))?.dry_run(&public(1))
 }
 
-/// Answers every histogram with these counts.
+/// Answers every intrinsic with these integers.
 pub(crate) struct Fixed(pub(crate) Vec<i64>, pub(crate) usize);
 
 impl Executor for Fixed {
@@ -51,5 +53,20 @@ impl Executor for Fixed {
         self.1 += 1;
         assert_eq!(self.0.len(), spec.bins as usize);
         Ok(self.0.clone())
+    }
+
+    fn dp_clipped_sum(&mut self, spec: &ClippedSumSpec, params: &[f32]) -> Result<Vec<i64>, Stop> {
+        self.1 += 1;
+        assert_eq!(self.0.len(), spec.dimension());
+        assert_eq!(params.len(), spec.dimension());
+        Ok(self.0.clone())
+    }
+}
+
+/// What the last step releases, which must be a table.
+pub(crate) fn table(driver: &Driver, plan: &Plan, state: &State) -> Result<Table, DriverError> {
+    match driver.release(plan, state, Step(plan.rounds.into()))? {
+        Some(Released::Table(table)) => Ok(table),
+        other => panic!("{other:?}"),
     }
 }
