@@ -5,10 +5,41 @@ use ring::hmac;
 use siegel_ident::{
     BlobDigest, BlobId, Budget, PrivacyId, Secret, SecretBytes, Timestamp, Transcript,
 };
+use siegel_policy::ColumnKind;
 use siegel_program::record::{Column, Record};
 use siegel_seal::seal_upload;
 
 use crate::{DeviceRefusal, Odometer, VerifiedPolicy, Words};
+
+/// What a device puts into one column. Plaintext: no `Debug`.
+#[derive(Clone, Copy)]
+pub enum Content<'a> {
+    /// For a column of kind `words`.
+    Words(&'a Words),
+    /// For a column of kind `text`.
+    Text(&'a str),
+    /// For a column of kind `floats`: rows one after the other.
+    Floats(&'a [f32]),
+}
+
+impl<'a> Content<'a> {
+    /// The kind of column that it fits.
+    pub const fn kind(&self) -> ColumnKind {
+        match self {
+            Self::Words(_) => ColumnKind::Words,
+            Self::Text(_) => ColumnKind::Text,
+            Self::Floats(_) => ColumnKind::Floats,
+        }
+    }
+
+    fn column(&self, name: &'a str) -> Column<'a> {
+        match self {
+            Self::Words(words) => Column::words(name, words.iter().collect()),
+            Self::Text(text) => Column::text(name, text),
+            Self::Floats(floats) => Column::floats(name, floats.to_vec()),
+        }
+    }
+}
 
 /// One installation. Its secret never leaves it, and is the same for all pipelines and for ever:
 /// whoever loses it is a new user to every pipeline.
@@ -63,7 +94,7 @@ impl Device {
         &mut self,
         rng: &mut impl CryptoRng,
         verified: &VerifiedPolicy,
-        columns: &[(&str, &Words)],
+        columns: &[(&str, Content<'_>)],
         now: Timestamp,
     ) -> Result<Upload, DeviceRefusal> {
         let (policy, expires) = (verified.policy(), verified.expires());
@@ -90,17 +121,12 @@ impl Device {
     fn encode(
         &self,
         pipeline: &str,
-        columns: &[(&str, &Words)],
+        columns: &[(&str, Content<'_>)],
     ) -> Result<SecretBytes, DeviceRefusal> {
-        let columns = columns.iter();
+        let columns = columns.iter().map(|(name, content)| content.column(name));
         let record = Record {
             privacy_id: self.privacy_id(pipeline),
-            columns: columns
-                .map(|(name, words)| Column {
-                    name,
-                    words: words.iter().collect(),
-                })
-                .collect(),
+            columns: columns.collect(),
         };
         record.encode().map_err(DeviceRefusal::Record)
     }
@@ -131,15 +157,18 @@ impl Upload {
 
 fn check_columns(
     verified: &VerifiedPolicy,
-    columns: &[(&str, &Words)],
+    columns: &[(&str, Content<'_>)],
 ) -> Result<(), DeviceRefusal> {
-    let sorted = |mut names: Vec<String>| {
+    let sorted = |mut names: Vec<(String, ColumnKind)>| {
         names.sort_unstable();
         names
     };
-    let found = sorted(columns.iter().map(|(name, _)| (*name).to_owned()).collect());
+    let found = columns
+        .iter()
+        .map(|(name, content)| ((*name).to_owned(), content.kind()));
+    let found = sorted(found.collect());
     let schema = &verified.policy().input.columns;
-    let expected = sorted(schema.iter().map(|column| column.name.clone()).collect());
+    let expected = sorted(schema.iter().map(|c| (c.name.clone(), c.kind)).collect());
     if found == expected {
         Ok(())
     } else {

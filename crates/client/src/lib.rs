@@ -13,7 +13,7 @@ pub mod verify;
 pub mod words;
 
 pub use config::ClientConfig;
-pub use device::{Device, Upload};
+pub use device::{Content, Device, Upload};
 pub use odometer::Odometer;
 pub use refusal::{ClientRefusal, DeviceRefusal};
 pub use verify::{Offer, VerifiedPolicy, verify};

@@ -2,7 +2,7 @@
 
 use siegel_attest::{DocumentError, Refusal};
 use siegel_ident::{Budget, BudgetError, Digest, PolicyDigest, Seconds, Timestamp};
-use siegel_policy::{NotAllowed, PolicyError};
+use siegel_policy::{ColumnKind, NotAllowed, PolicyError};
 use siegel_program::ProgramError;
 use siegel_seal::{OpenError, SealError};
 use siegel_translog::ProofError;
@@ -184,9 +184,9 @@ pub enum DeviceRefusal {
     #[error("the record has columns {found:?}, the policy wants {expected:?}")]
     Columns {
         /// Names in the record.
-        found: Vec<String>,
+        found: Vec<(String, ColumnKind)>,
         /// Names in the policy.
-        expected: Vec<String>,
+        expected: Vec<(String, ColumnKind)>,
     },
     /// The record cannot be encoded. Says which bound, never the content (I12).
     #[error("record: {0}")]

@@ -6,6 +6,7 @@ use siegel_ident::{Delta, NanoRho};
 use siegel_seal::{UploadHeader, open_upload};
 
 use super::*;
+use crate::Content;
 use crate::testing::{NOW, World};
 
 fn rng() -> ChaCha20Rng {
@@ -28,7 +29,12 @@ fn i4_an_upload_opens_to_the_words_and_the_privacy_id() {
     let mut device = device(1 << 40);
     let words = Words::of("The cat and the hat");
     let upload = device
-        .seal_record(&mut rng(), &verified, &[("words", &words)], NOW)
+        .seal_record(
+            &mut rng(),
+            &verified,
+            &[("words", Content::Words(&words))],
+            NOW,
+        )
         .ok()
         .unwrap();
     assert_eq!(upload.digest(), BlobDigest::of(upload.bytes()));
@@ -71,7 +77,12 @@ fn i4_a_retry_is_the_same_bytes_a_second_sealing_is_not() {
     let (mut device, mut rng, words) = (device(1 << 40), rng(), Words::of("a"));
     let mut seal = || {
         device
-            .seal_record(&mut rng, &verified, &[("words", &words)], NOW)
+            .seal_record(
+                &mut rng,
+                &verified,
+                &[("words", Content::Words(&words))],
+                NOW,
+            )
             .ok()
             .unwrap()
     };
@@ -90,13 +101,23 @@ fn i1_the_odometer_is_charged_before_anything_is_sealed() {
     for _ in 0..3 {
         assert!(
             exact
-                .seal_record(&mut rng(), &verified, &[("words", &words)], NOW)
+                .seal_record(
+                    &mut rng(),
+                    &verified,
+                    &[("words", Content::Words(&words))],
+                    NOW
+                )
                 .is_ok()
         );
     }
     assert_eq!(exact.odometer().spent().unwrap(), total);
     let mut short = device(total.rho_nano.0 - 1);
-    let refused = short.seal_record(&mut rng(), &verified, &[("words", &words)], NOW);
+    let refused = short.seal_record(
+        &mut rng(),
+        &verified,
+        &[("words", Content::Words(&words))],
+        NOW,
+    );
     assert!(matches!(refused.err(), Some(DeviceRefusal::Cap { .. })));
     assert_eq!(short.odometer().spent().unwrap(), Budget::ZERO);
 }
@@ -108,13 +129,23 @@ fn i9_nothing_is_sealed_to_an_expired_key() {
     let words = Words::of("a");
     let mut device = device(1 << 40);
     let late = verified.expires();
-    let refused = device.seal_record(&mut rng(), &verified, &[("words", &words)], late);
+    let refused = device.seal_record(
+        &mut rng(),
+        &verified,
+        &[("words", Content::Words(&words))],
+        late,
+    );
     assert!(matches!(refused.err(), Some(DeviceRefusal::Expired { .. })));
     assert_eq!(device.odometer(), &Odometer::new());
     let last = Timestamp(late.0 - 1);
     assert!(
         device
-            .seal_record(&mut rng(), &verified, &[("words", &words)], last)
+            .seal_record(
+                &mut rng(),
+                &verified,
+                &[("words", Content::Words(&words))],
+                last
+            )
             .is_ok()
     );
 }
@@ -125,10 +156,14 @@ fn i14_columns_and_bounds_of_the_record() {
     let verified = World::honest().verify().ok().unwrap();
     let mut device = device(1 << 40);
     let words = Words::of("a");
-    let cases: [&[(&str, &Words)]; 3] = [
+    let cases: [&[(&str, Content<'_>)]; 4] = [
+        &[("words", Content::Text("a"))],
         &[],
-        &[("word", &words)],
-        &[("words", &words), ("b", &words)],
+        &[("word", Content::Words(&words))],
+        &[
+            ("words", Content::Words(&words)),
+            ("b", Content::Words(&words)),
+        ],
     ];
     for columns in cases {
         let refused = device.seal_record(&mut rng(), &verified, columns, NOW);
@@ -143,7 +178,12 @@ fn i14_columns_and_bounds_of_the_record() {
         })
         .collect();
     let many = Words::of(&text.join(" "));
-    let refused = device.seal_record(&mut rng(), &verified, &[("words", &many)], NOW);
+    let refused = device.seal_record(
+        &mut rng(),
+        &verified,
+        &[("words", Content::Words(&many))],
+        NOW,
+    );
     assert!(matches!(refused.err(), Some(DeviceRefusal::Record(_))));
     assert_eq!(device.odometer(), &Odometer::new());
 }
@@ -155,7 +195,12 @@ fn i12_size_says_little() {
     let mut device = device(1 << 40);
     let mut size = |text: &str| {
         let words = Words::of(text);
-        let upload = device.seal_record(&mut rng(), &verified, &[("words", &words)], NOW);
+        let upload = device.seal_record(
+            &mut rng(),
+            &verified,
+            &[("words", Content::Words(&words))],
+            NOW,
+        );
         upload.ok().unwrap().bytes().len()
     };
     assert_eq!(size(""), size("a few words of no great length"));
