@@ -1,6 +1,9 @@
 //! Requests of a workload as wire messages.
 
-use siegel_ident::{Fencing, RequestId, RunId, json};
+use siegel_ident::{
+    Digest, EpochId, Fencing, InputRoot, PolicyDigest, ProgramDigest, RequestId, RunId, Timestamp,
+    json,
+};
 use siegel_session::PeerKeys;
 use siegel_wire::v1::{self, kms_request::Body};
 
@@ -23,6 +26,25 @@ pub(crate) fn register_run(run: &RegisterRun) -> Body {
         deadline: run.deadline.0,
         input_root: run.input_root.to_vec(),
         blob_count: run.blob_count,
+        inputs: run.inputs.to_vec(),
+    })
+}
+
+/// What a run was registered with, as the ledger has it.
+pub(crate) fn registered(wire: v1::RegisterRun) -> Result<RegisterRun, KeysError> {
+    let policy = PolicyDigest::try_from_slice(&wire.policy_digest);
+    let program = ProgramDigest::try_from_slice(&wire.program_digest);
+    let input_root = InputRoot::try_from_slice(&wire.input_root);
+    let inputs = Digest::try_from_slice(&wire.inputs);
+    Ok(RegisterRun {
+        policy: policy.ok_or(bad("registered policy digest"))?,
+        program: program.ok_or(bad("registered program digest"))?,
+        parameters: wire.parameters,
+        epochs: wire.epochs.into_iter().map(EpochId).collect(),
+        deadline: Timestamp(wire.deadline),
+        input_root: input_root.ok_or(bad("registered input root"))?,
+        blob_count: wire.blob_count,
+        inputs: inputs.ok_or(bad("registered list of inputs"))?,
     })
 }
 

@@ -1,9 +1,11 @@
 //! The door of untrusted callers: the public RPCs.
 
+mod status;
+
 use std::future::Future;
 use std::sync::Mutex;
 
-use siegel_ident::{NodeId, PolicyDigest, RequestId, RunId, Secret, Step, Timestamp};
+use siegel_ident::{NodeId, PolicyDigest, RequestId, RunId, Secret, Step};
 use siegel_link::{LinkError, Net};
 use siegel_wire::v1::{self, kms_client::KmsClient};
 use tonic::transport::Channel;
@@ -14,6 +16,8 @@ use crate::grant::bad;
 use crate::nodes::Picker;
 use crate::{KeysError, KmsNode, Patience, retry};
 
+pub use status::{NodeRole, NodeStatus};
+
 /// Most bytes of one reply: a page of receipts is the longest.
 const REPLY_MAX: usize = 16 * 1024 * 1024;
 
@@ -23,25 +27,6 @@ pub struct Courier {
     nodes: Vec<(NodeId, KmsClient<Channel>)>,
     picker: Mutex<Picker>,
     patience: Patience,
-}
-
-/// What one node says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeStatus {
-    /// Its number.
-    pub node: NodeId,
-    /// Who leads, as far as it knows.
-    pub leader: Option<NodeId>,
-    /// Raft term.
-    pub term: u64,
-    /// Index of the last applied entry.
-    pub applied: u64,
-    /// The replicated clock.
-    pub clock: Timestamp,
-    /// How many receipts there are.
-    pub receipts: u64,
-    /// True once genesis is made.
-    pub founded: bool,
 }
 
 /// A key bundle with what proves it.
@@ -88,33 +73,6 @@ impl Courier {
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
         self
-    }
-
-    /// What each node says of itself, or why it says nothing. Asks all at once, each once.
-    pub async fn status(&self) -> Vec<(NodeId, Result<NodeStatus, KeysError>)> {
-        let mut asked = Vec::new();
-        for (id, client) in &self.nodes {
-            let (id, mut client, limit) = (*id, client.clone(), self.patience.attempt);
-            asked.push((
-                id,
-                tokio::spawn(async move {
-                    match tokio::time::timeout(limit, client.status(v1::StatusRequest {})).await {
-                        Ok(reply) => Ok(node_status(reply.map_err(LinkError::from)?.into_inner())),
-                        Err(_) => Err(LinkError::Timeout {
-                            what: "a status request",
-                            after: limit,
-                        }
-                        .into()),
-                    }
-                }),
-            ));
-        }
-        let mut answers = Vec::with_capacity(asked.len());
-        for (id, task) in asked {
-            let answer = task.await.unwrap_or(Err(bad("status")));
-            answers.push((id, answer));
-        }
-        answers
     }
 
     /// The genesis document, exact canonical JSON, once the cluster is founded.
@@ -240,17 +198,5 @@ impl Courier {
             }
         })
         .await
-    }
-}
-
-fn node_status(wire: v1::StatusReply) -> NodeStatus {
-    NodeStatus {
-        node: NodeId(wire.node_id),
-        leader: (wire.leader_id != 0).then_some(NodeId(wire.leader_id)),
-        term: wire.term,
-        applied: wire.applied,
-        clock: Timestamp(wire.clock),
-        receipts: wire.receipts,
-        founded: wire.founded,
     }
 }

@@ -27,6 +27,16 @@ pub enum KeysError {
         /// What the last of them said, or why it said nothing.
         last: String,
     },
+    /// A replaced node is not a full member yet.
+    #[error("place {place} of the key service has not caught up after {} s: {missing}", waited.as_secs())]
+    NotCaughtUp {
+        /// The place.
+        place: NodeId,
+        /// How long.
+        waited: Duration,
+        /// What was missing last.
+        missing: String,
+    },
     /// The leader refused; asking again will not help.
     #[error("the key service refused: {} ({}): {}", .0.code, .0.r#where, .0.message)]
     Refused(Box<Refusal>),

@@ -18,6 +18,7 @@ use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo
 pub struct World {
     attester: Arc<Attester>,
     config: ClusterConfig,
+    genesis: Genesis,
     cluster: ClusterId,
     /// The pipes between its processes.
     pub net: Net,
@@ -36,9 +37,15 @@ fn measurement_of(name: &str) -> Measurement {
 }
 
 impl World {
-    /// A cluster; `seed` tells two of them apart.
-    #[allow(clippy::unwrap_used)]
+    /// A cluster; `seed` tells two of them apart. Log and cluster key are nobody's.
     pub fn new(seed: u8) -> Self {
+        Self::with_log(seed, "log.example.org", [9; 32], [4; 65])
+    }
+
+    /// A cluster whose ledger takes policies from the log of this name and key, and whose receipts
+    /// this P-256 point signs.
+    #[allow(clippy::unwrap_used)]
+    pub fn with_log(seed: u8, origin: &str, log_key: [u8; 32], cluster_key: [u8; 65]) -> Self {
         let attester = Arc::new(Attester::new(&Secret::new([7; 32])).unwrap());
         let config = ClusterConfig {
             schema: ClusterConfig::SCHEMA.into(),
@@ -46,21 +53,22 @@ impl World {
             simulation_root: Some(attester.public_key()),
             peers: vec![measured(Role::KmsPeer)],
             min_voters: 3,
-            log_origin: "log.example.org".into(),
-            log_key: [9; 32],
+            log_origin: origin.into(),
+            log_key,
             witnesses: 0,
             seed: None,
         };
         let genesis = Genesis {
             schema: Genesis::SCHEMA.into(),
             random: [seed; 32],
-            cluster_key: [4; 65],
+            cluster_key,
             config: config.clone(),
         };
         let cluster = genesis.cluster_id().unwrap();
         Self {
             attester,
             config,
+            genesis,
             cluster,
             net: Net::new(),
         }
@@ -75,6 +83,12 @@ impl World {
     #[allow(clippy::unwrap_used)]
     pub fn config_digest(&self) -> ConfigDigest {
         self.config.digest().unwrap()
+    }
+
+    /// What its ledger starts from.
+    #[allow(clippy::unwrap_used)]
+    pub fn genesis(&self) -> Vec<u8> {
+        self.genesis.to_bytes().unwrap()
     }
 
     /// Its id.

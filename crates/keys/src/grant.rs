@@ -13,7 +13,7 @@ use siegel_session::PeerKeys;
 use siegel_wire::v1;
 use zeroize::Zeroize as _;
 
-use crate::{BootKeys, KeysError, Lease};
+use crate::{BootKeys, KeysError, Lease, RegisterRun, convert};
 
 /// A root's part in a run. Holds secrets: no `Debug`.
 pub struct RootGrant {
@@ -31,8 +31,10 @@ pub struct RootGrant {
     pub step: Step,
     /// What it left: the digest of its checkpoint, or of the registration's receipt.
     pub previous: Digest,
-    /// Unsigned body of the registration's receipt.
-    pub receipt: Vec<u8>,
+    /// What it started from; `None` before the first step.
+    pub before: Option<Digest>,
+    /// What the run was registered with: not the asker's word, the ledger's.
+    pub registered: RegisterRun,
 }
 
 /// A worker's part in a run. Holds secrets: no `Debug`. Drop it when its lease has ended (I9).
@@ -59,6 +61,9 @@ pub struct WorkerGrant {
     pub input_root: InputRoot,
     /// How many blobs.
     pub blob_count: u64,
+    /// SHA-256 of the stored list of blob digests (depot kind INPUTS); the list is checked against
+    /// `input_root` and `blob_count`.
+    pub inputs: Digest,
     /// How long blocks may be started.
     pub lease: Lease,
     epoch_keys: BTreeMap<(EpochId, Suite), KemPrivate>,
@@ -71,6 +76,12 @@ impl RootGrant {
         let mut sealed = v1::RootKeys::decode(opened.expose()).map_err(|_| bad("root keys"))?;
         let noise = take_secret(&mut sealed.noise);
         let checkpoint = take_secret(&mut sealed.checkpoint);
+        let before = match (wire.step, wire.before.as_slice()) {
+            (0, []) => None,
+            (0, _) => return Err(bad("step before the first")),
+            (_, before) => Some(Digest::try_from_slice(before).ok_or(bad("step before"))?),
+        };
+        let registered = wire.registered.ok_or(bad("registration"))?;
         Ok(Self {
             run,
             fencing: Fencing(wire.fencing),
@@ -79,7 +90,8 @@ impl RootGrant {
             release_key: x_wing(&wire.release_key, "release key")?,
             step: Step(wire.step),
             previous: Digest::try_from_slice(&wire.previous).ok_or(bad("previous digest"))?,
-            receipt: wire.receipt,
+            before,
+            registered: convert::registered(registered)?,
         })
     }
 }
@@ -130,6 +142,7 @@ impl WorkerGrant {
             parameters: RunParameters::parse(&wire.parameters)?,
             input_root: InputRoot::try_from_slice(&wire.input_root).ok_or(bad("input root"))?,
             blob_count: wire.blob_count,
+            inputs: Digest::try_from_slice(&wire.inputs).ok_or(bad("list of inputs"))?,
             lease,
             epoch_keys,
         })

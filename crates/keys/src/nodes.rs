@@ -9,7 +9,7 @@ use crate::KeysError;
 /// One node of the key service, as placement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KmsNode {
-    /// Its number; a leader hint names it.
+    /// Its place; a leader hint names it. A process that replaces a dead one has the same.
     pub id: NodeId,
     /// Where it listens.
     pub endpoint: Endpoint,

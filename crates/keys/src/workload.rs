@@ -41,6 +41,8 @@ pub struct RegisterRun {
     pub input_root: InputRoot,
     /// How many blobs.
     pub blob_count: u64,
+    /// SHA-256 of the stored list of blob digests (depot kind INPUTS).
+    pub inputs: Digest,
 }
 
 /// One step, committed by compare-and-set.

@@ -1,9 +1,14 @@
 //! What only members hold: the wrapping key and the cluster key. In memory only (I10).
 
 use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use ring::signature::{
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _,
+    UnparsedPublicKey,
+};
 use siegel_attest::{Genesis, TrustAnchors};
-use siegel_ident::{ClusterId, ConfigDigest, PolicyDigest, RunId, Secret, Transcript};
+use siegel_ident::{
+    ClusterId, ConfigDigest, NodeId, PolicyDigest, RunId, Secret, SecretBytes, Transcript,
+};
 use siegel_ledger::{SecretSource, Wrapped};
 use siegel_platform::OsRng;
 use siegel_seal::{OpenError, SealError, kdf, wrap};
@@ -18,6 +23,8 @@ pub(crate) struct Cluster {
     config: ConfigDigest,
     /// `ring` does not zeroise it on drop (I13).
     key: EcdsaKeyPair,
+    /// The same key, to be handed to who joins.
+    pkcs8: SecretBytes,
     /// Wraps every secret that stands in the log.
     wrapping: Secret<32>,
 }
@@ -27,10 +34,10 @@ impl Cluster {
     pub(crate) fn new(
         genesis_bytes: Vec<u8>,
         wrapping: Secret<32>,
-        pkcs8: &[u8],
+        pkcs8: SecretBytes,
     ) -> Result<Self, FoundingError> {
         let genesis = Genesis::parse(&genesis_bytes)?;
-        let key = read_key(pkcs8)?;
+        let key = read_key(pkcs8.expose())?;
         if key.public_key().as_ref() != genesis.cluster_key {
             return Err(FoundingError::ClusterKey(
                 "it is not the key of the genesis",
@@ -44,6 +51,7 @@ impl Cluster {
             id,
             config,
             key,
+            pkcs8,
             wrapping,
         })
     }
@@ -67,6 +75,35 @@ impl Cluster {
 
     pub(crate) fn anchors(&self) -> TrustAnchors {
         self.genesis.config.anchors()
+    }
+
+    /// Wrapping key and cluster key, for the one message that hands them to a new member.
+    pub(crate) fn secrets(&self) -> (&Secret<32>, &SecretBytes) {
+        (&self.wrapping, &self.pkcs8)
+    }
+
+    /// Says that the log admitted this process. Made only after that entry was applied.
+    pub(crate) fn credential(
+        &self,
+        id: NodeId,
+        place: NodeId,
+        key: &[u8; 32],
+    ) -> Result<Vec<u8>, ring::error::Unspecified> {
+        self.sign(credential(self.id, id, place, key).as_bytes())
+    }
+
+    /// Whether a member of this cluster made that credential.
+    pub(crate) fn admitted(
+        &self,
+        id: NodeId,
+        place: NodeId,
+        key: &[u8; 32],
+        signature: &[u8],
+    ) -> bool {
+        let message = credential(self.id, id, place, key);
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, self.key.public_key().as_ref())
+            .verify(message.as_bytes(), signature)
+            .is_ok()
     }
 
     /// ECDSA P-256, ASN.1 DER; random, so two signatures of one message differ.
@@ -145,6 +182,14 @@ impl Cluster {
             .field(run.as_bytes())
             .field(policy.as_bytes())
     }
+}
+
+fn credential(cluster: ClusterId, id: NodeId, place: NodeId, key: &[u8; 32]) -> Transcript {
+    Transcript::new("siegel/kms/credential/v1")
+        .field(cluster.as_bytes())
+        .u64(id.0)
+        .u64(place.0)
+        .field(key)
 }
 
 /// Where a run's secret is, copied out of the ledger. Ciphertext only.

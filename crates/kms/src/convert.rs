@@ -5,7 +5,7 @@ use siegel_ident::{
     Budget, Digest, EpochId, Fencing, InputRoot, ObjectDigest, PolicyDigest, ProgramDigest,
     RequestId, RunId, Step, Timestamp, Transcript,
 };
-use siegel_ledger::{Event, ReleaseCommit, RunClaim, StepCommit, Workload};
+use siegel_ledger::{Event, ReleaseCommit, RunClaim, RunView, StepCommit, Workload};
 use siegel_wire::v1;
 
 use crate::refusal::Refused;
@@ -44,6 +44,7 @@ pub(crate) struct RegisterRun {
     pub(crate) policy: PolicyDigest,
     pub(crate) program: ProgramDigest,
     input_root: InputRoot,
+    inputs: Digest,
     wire: v1::RegisterRun,
 }
 
@@ -57,6 +58,7 @@ impl RegisterRun {
                 ProgramDigest::try_from_slice,
             )?,
             input_root: field("input_root", &wire.input_root, InputRoot::try_from_slice)?,
+            inputs: field("inputs", &wire.inputs, Digest::try_from_slice)?,
             wire,
         })
     }
@@ -70,8 +72,24 @@ impl RegisterRun {
             deadline: Timestamp(self.wire.deadline),
             input_root: self.input_root,
             blob_count: self.wire.blob_count,
+            inputs: self.inputs,
             root,
         }
+    }
+}
+
+/// What a run was registered with, for its root: whoever takes it over holds its own request
+/// against this (I2, I6).
+pub(crate) fn registered(view: &RunView<'_>) -> v1::RegisterRun {
+    v1::RegisterRun {
+        policy_digest: view.policy.to_vec(),
+        program_digest: view.program.to_vec(),
+        parameters: view.parameters.to_vec(),
+        epochs: view.epochs.iter().map(|epoch| epoch.0).collect(),
+        deadline: view.deadline.0,
+        input_root: view.input_root.to_vec(),
+        blob_count: view.blob_count,
+        inputs: view.inputs.to_vec(),
     }
 }
 

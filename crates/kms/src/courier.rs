@@ -18,6 +18,7 @@ use tonic::{Request, Response, Status};
 
 use crate::convert::{policy_digest, request_id, run_id};
 use crate::member::Process;
+use crate::node::Seat;
 use crate::refusal::Refused;
 
 /// The public service.
@@ -26,20 +27,32 @@ pub(crate) struct Courier(pub(crate) Arc<Process>);
 impl Courier {
     fn status_now(&self) -> StatusReply {
         let Some(member) = self.0.founded() else {
+            let role = match self.0.platform.start.join {
+                true => "joining",
+                false => "starting",
+            };
             return StatusReply {
                 node_id: self.0.node().0,
+                role: role.to_owned(),
                 ..StatusReply::default()
             };
         };
         let standing = member.replica.standing();
         StatusReply {
-            node_id: standing.node.0,
-            leader_id: standing.leader.map_or(0, |id| id.0),
+            node_id: self.0.node().0,
+            leader_id: standing.leader_place.map_or(0, |place| place.0),
             term: standing.term,
             applied: standing.applied,
             clock: standing.clock.0,
             receipts: standing.receipts,
             founded: true,
+            role: match standing.seat {
+                Seat::Joining => "joining",
+                Seat::Learner => "learner",
+                Seat::Voter => "voter",
+            }
+            .to_owned(),
+            member_id: standing.member.0,
         }
     }
 

@@ -4,6 +4,7 @@ use siegel_attest::DocumentError;
 use siegel_ident::{NodeId, Timestamp};
 
 use crate::founding::FoundingError;
+use crate::joining::JoinError;
 use crate::node::NodeError;
 
 /// The end of a KMS process. There is no way back: its keys are gone, and a new process is a new
@@ -20,6 +21,30 @@ pub enum KmsError {
     /// The cluster could not be founded.
     #[error("founding: {0}")]
     Founding(#[from] FoundingError),
+    /// No cluster let this process in.
+    #[error("joining: {0}")]
+    Joining(#[from] JoinError),
+    /// The place of this process was given to another one (I10).
+    #[error(
+        "member {member} at place {place} was replaced while it was away or joining; \
+         it is no member any more, and its keys end with it (I10)"
+    )]
+    Removed {
+        /// Its id.
+        member: NodeId,
+        /// Its place.
+        place: NodeId,
+    },
+    /// It was admitted, but the leader never brought it up to date.
+    #[error(
+        "member {member} was admitted, but heard nothing for {seconds} s and has no vote; start a new process to join again"
+    )]
+    LeftBehind {
+        /// Its id.
+        member: NodeId,
+        /// How long.
+        seconds: u64,
+    },
     /// The endpoint could not be opened, or broke.
     #[error("endpoint {endpoint}: {cause}")]
     Endpoint {

@@ -17,8 +17,8 @@ use zeroize::Zeroizing;
 use crate::cluster::{Cluster, fresh_secret};
 
 /// Longest genesis document that is read.
-const MAX_GENESIS: usize = 64 * 1024;
-const MAX_PKCS8: usize = 512;
+pub(crate) const MAX_GENESIS: usize = 64 * 1024;
+pub(crate) const MAX_PKCS8: usize = 512;
 const VERSION: u8 = 1;
 
 /// Why there is no cluster. A half-born one is given up: all processes are started anew.
@@ -55,9 +55,9 @@ pub enum FoundingError {
     /// This process is a member of a cluster already.
     #[error("this node belongs to cluster {0} already and joins no other (I10)")]
     Founded(ClusterId),
-    /// This process founds a cluster itself.
-    #[error("this node is a founder itself; exactly one node is started as founder")]
-    Founder,
+    /// This process founds a cluster itself, or was started to join one.
+    #[error("this node is not one to be invited: it founds a cluster, or joins one")]
+    NotInvited,
     /// The session holds no appraisal: nobody is let in without one (I3).
     #[error("the other node was not appraised (I3)")]
     NotAppraised,
@@ -74,8 +74,8 @@ pub enum FoundingError {
     },
 }
 
-/// The members by number, each with the per-boot signing key by which its sessions are recognised.
-/// A restarted process has another key, so it is a stranger (I10).
+/// The founders by number, each with the per-boot signing key by which its sessions are recognised.
+/// They become the ledger's first table of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Members(BTreeMap<NodeId, [u8; 32]>);
 
@@ -105,16 +105,13 @@ impl Members {
         Ok(Self(by_id))
     }
 
-    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> {
-        self.0.keys().copied()
-    }
-
-    pub(crate) fn key_of(&self, id: NodeId) -> Option<&[u8; 32]> {
-        self.0.get(&id)
+    /// What all of them start their ledgers with.
+    pub(crate) fn to_ledger(&self) -> siegel_ledger::Members {
+        siegel_ledger::Members::founded(self.0.iter().map(|(id, key)| (*id, *key)))
     }
 
     /// Whose sessions carry this key.
-    pub(crate) fn id_of(&self, signing_key: &[u8; 32]) -> Option<NodeId> {
+    fn id_of(&self, signing_key: &[u8; 32]) -> Option<NodeId> {
         self.0
             .iter()
             .find(|(_, key)| *key == signing_key)
@@ -183,7 +180,7 @@ impl Birth {
     /// The founder's own membership.
     pub(crate) fn into_parts(self) -> Result<(Cluster, Members), FoundingError> {
         Ok((
-            Cluster::new(self.genesis, self.wrapping, self.pkcs8.expose())?,
+            Cluster::new(self.genesis, self.wrapping, self.pkcs8)?,
             self.members,
         ))
     }
@@ -237,7 +234,7 @@ impl Invited<'_> {
             return Err(FoundingError::Version(version));
         }
         let wrapping = Secret::new(*Zeroizing::new(reader.array::<32>("wrapping_key")?));
-        let pkcs8 = reader.bytes("cluster_key", MAX_PKCS8)?;
+        let pkcs8 = SecretBytes::new(reader.bytes("cluster_key", MAX_PKCS8)?.to_vec());
         let count = reader
             .u32("members")?
             .min(ClusterConfig::PEERS_MAX as u32 + 1);

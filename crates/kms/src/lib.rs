@@ -4,13 +4,16 @@
 //! founder's message (or its own founding) makes it a *member*; from then on every release of a key
 //! goes through the replicated log (I9). See `OVERVIEW.md`.
 
+mod admission;
 mod bundle;
 mod cluster;
 mod convert;
 mod courier;
+mod directory;
 mod error;
 mod founding;
 mod grants;
+mod joining;
 mod links;
 mod machine;
 mod member;
@@ -21,6 +24,7 @@ mod refusal;
 mod releases;
 mod replica;
 mod serve;
+mod welcome;
 mod workload;
 
 pub use error::KmsError;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use siegel_ident::Timestamp;
 use siegel_ident::lp::{LpError, Reader, Writer};
-use siegel_ledger::{Done, Effect, Entry, GenesisError, Ledger, Outcome};
+use siegel_ident::{NodeId, Timestamp};
+use siegel_ledger::{Done, Effect, Entry, GenesisError, Ledger, Members, Outcome};
 
 use crate::node::StateMachine;
 
@@ -19,9 +19,10 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The empty ledger of a cluster.
-    pub(crate) fn new(genesis: &[u8]) -> Result<Self, GenesisError> {
-        let ledger = Ledger::new(genesis)?;
+    /// The empty ledger of a cluster with these founders; with none in a node that joins, until the
+    /// leader sends it the state.
+    pub(crate) fn new(genesis: &[u8], founders: Members) -> Result<Self, GenesisError> {
+        let ledger = Ledger::founded(genesis, founders)?;
         let genesis = genesis.to_vec();
         Ok(Self {
             ledger,
@@ -67,6 +68,18 @@ impl StateMachine for Machine {
     /// `None` for bytes that are no entry. Only another build could propose such, and members
     /// measure alike; every replica skips it in the same way.
     type Outcome = Option<Outcome>;
+
+    fn members(&self) -> &Members {
+        self.ledger.members()
+    }
+
+    fn begin_swap(&mut self, joins: NodeId, leaves: NodeId) {
+        self.ledger.begin_swap(joins, leaves);
+    }
+
+    fn end_swap(&mut self) {
+        self.ledger.end_swap();
+    }
 
     fn apply(&mut self, data: &[u8]) -> Option<Outcome> {
         let entry = match Entry::parse(data) {

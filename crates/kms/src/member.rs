@@ -1,23 +1,27 @@
-//! One KMS process: unfounded first, then a member of one cluster for the rest of its life (I10).
+//! One KMS process: in no cluster first, then a member of one cluster for the rest of its life (I10).
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use siegel_attest::{ClusterConfig, Role};
 use siegel_ident::{ConfigDigest, NodeId};
+use siegel_ledger::Members;
 use siegel_link::Net;
 use siegel_platform::{BoxFuture, Platform};
 use siegel_seal::{KemPrivate, Suite, generate_kem};
 use siegel_session::{Expect, Identity, Setup};
+use siegel_wire::v1::Credential;
 use tokio::sync::oneshot;
 
 use crate::KmsError;
 use crate::cluster::Cluster;
-use crate::founding::{FoundingError, Members};
+use crate::directory::Directory;
+use crate::founding::{self, FoundingError};
+use crate::links::Links;
 use crate::machine::Machine;
 use crate::receipts::Receipts;
 use crate::refusal::Refused;
-use crate::replica::{self, Replica};
-use crate::{links, serve};
+use crate::replica::{self, Replica, Start};
+use crate::welcome::Admitted;
 
 /// What a process has from its start on.
 pub(crate) struct Process {
@@ -32,10 +36,10 @@ pub(crate) struct Process {
     birth: Mutex<Option<oneshot::Sender<BoxFuture<'static, KmsError>>>>,
 }
 
-/// What a process has once its cluster is founded.
+/// What a process has once it belongs to a cluster.
 pub(crate) struct Member {
     pub(crate) cluster: Cluster,
-    pub(crate) members: Members,
+    pub(crate) directory: Arc<Directory>,
     pub(crate) replica: Replica,
     pub(crate) receipts: Receipts,
 }
@@ -65,7 +69,7 @@ impl Process {
         Ok((Arc::new(process), life))
     }
 
-    /// The own node number, by placement.
+    /// The own place, by placement.
     pub(crate) fn node(&self) -> NodeId {
         self.platform.start.node
     }
@@ -89,39 +93,83 @@ impl Process {
         }
     }
 
+    /// A founder of the cluster: its id is its place's number.
+    pub(crate) fn founded_with(
+        self: &Arc<Self>,
+        cluster: Cluster,
+        founders: &founding::Members,
+    ) -> Result<(), KmsError> {
+        let members = founders.to_ledger();
+        let voters = members.iter().map(|member| member.id).collect();
+        let id = self.node();
+        tracing::info!(cluster = %cluster.id(), node = %id, "founded");
+        let machine = machine(&cluster, members.clone())?;
+        self.become_member(
+            cluster,
+            members,
+            None,
+            Start {
+                id,
+                voters,
+                machine,
+            },
+        )
+    }
+
+    /// A new member in a dead one's place. It knows nothing yet but who the others are.
+    pub(crate) fn admitted(self: &Arc<Self>, admitted: Admitted) -> Result<(), KmsError> {
+        let Admitted {
+            cluster,
+            members,
+            id,
+            credential,
+        } = admitted;
+        tracing::info!(cluster = %cluster.id(), place = %self.node(), member = %id, "admitted");
+        let machine = machine(&cluster, Members::default())?;
+        let voters = Vec::new();
+        let start = Start {
+            id,
+            voters,
+            machine,
+        };
+        self.become_member(cluster, members, Some(credential), start)
+    }
+
     /// Becomes a member, once and for all, and starts the replica.
-    pub(crate) fn join(
+    fn become_member(
         self: &Arc<Self>,
         cluster: Cluster,
         members: Members,
+        credential: Option<Credential>,
+        start: Start,
     ) -> Result<(), KmsError> {
         let mut birth = self.birth.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(member) = self.founded() {
             return Err(FoundingError::Founded(member.cluster.id()).into());
         }
-        let machine = Machine::new(cluster.genesis_bytes())
-            .map_err(|error| FoundingError::Ledger(error.to_string()))?;
-        let voters = members.ids().collect();
-        let (links, peers) = links::start(self, &members);
+        let directory = Arc::new(Directory::new(members));
+        let links = Links::new(self, start.id, credential);
         let (replica, life) =
-            replica::start(self.platform.clone(), self.node(), voters, machine, peers)?;
-        tracing::info!(cluster = %cluster.id(), node = %self.node(), "founded");
+            replica::start(self.platform.clone(), start, directory.clone(), links)?;
         let member = Member {
             cluster,
-            members,
+            directory,
             replica,
             receipts: Receipts::default(),
         };
         if self.member.set(Arc::new(member)).is_err() {
             return Err(KmsError::ReplicaStopped(self.node()));
         }
-        if let Some(birth) = birth.take() {
-            // Dropping `links` ends their tasks: they live as long as the replica.
-            let whole = Box::pin(serve::with_links(links, life));
-            if birth.send(whole).is_err() {
-                return Err(KmsError::ReplicaStopped(self.node()));
-            }
+        if let Some(birth) = birth.take()
+            && birth.send(Box::pin(life)).is_err()
+        {
+            return Err(KmsError::ReplicaStopped(self.node()));
         }
         Ok(())
     }
+}
+
+fn machine(cluster: &Cluster, founders: Members) -> Result<Machine, FoundingError> {
+    Machine::new(cluster.genesis_bytes(), founders)
+        .map_err(|error| FoundingError::Ledger(error.to_string()))
 }

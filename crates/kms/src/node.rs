@@ -12,7 +12,9 @@
 mod convert;
 mod election;
 mod logger;
+mod membership;
 mod pending;
+mod pulse;
 mod ready;
 mod storage;
 mod types;
@@ -20,15 +22,17 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-use raft::eraftpb::{Message, MessageType};
 use raft::{Config, RawNode, ReadOnlyOption, StateRole};
 use siegel_ident::{Digest, NodeId};
 use siegel_wire::v1::RaftMessage;
 
 pub use convert::{MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_MESSAGE_BYTES, MessageError};
-pub use types::{Input, NodeConfig, NodeError, Output, Role, StateMachine, Status, Ticket};
+pub use types::{
+    Input, NodeConfig, NodeError, Output, Role, Seat, StateMachine, Status, Ticket, Vacancy,
+};
 
 use pending::Pending;
+use pulse::Pulse;
 use storage::MemoryLog;
 
 /// One replica: Raft, its log in memory, and the state machine that the log drives.
@@ -43,23 +47,46 @@ pub struct Node<S: StateMachine> {
     head: Digest,
     role: Role,
     snapshots_sent: Vec<NodeId>,
+    pulse: Pulse,
+    /// The log is to be cut as soon as everything is applied.
+    must_cut: bool,
     broken: bool,
 }
 
 impl<S: StateMachine> Node<S> {
-    /// A member of a new cluster. All members must start with the same `voters`; membership is
-    /// fixed at birth.
+    /// A member of a new cluster. All members must start with the same `voters`.
     ///
     /// # Errors
     /// [`NodeError::Config`] if this node is not among the voters, or a number is out of range.
     pub fn bootstrap(config: &NodeConfig, machine: S) -> Result<Self, NodeError> {
         let id = config.id;
-        if id.0 == 0 || !config.voters.contains(&id) {
+        if !config.voters.contains(&id) {
             return Err(NodeError::Config(format!(
                 "node {id} is not one of the voters"
             )));
         }
-        let log = MemoryLog::new(&config.voters);
+        Self::start(config, machine)
+    }
+
+    /// A process under a fresh id that the log has given it. It has no vote and stands for nothing
+    /// until the leader has sent it state and configuration (I10).
+    ///
+    /// # Errors
+    /// [`NodeError::Config`] if voters are given, or a number is out of range.
+    pub fn join(config: &NodeConfig, machine: S) -> Result<Self, NodeError> {
+        if !config.voters.is_empty() {
+            let why = "a node that joins learns the voters from the leader";
+            return Err(NodeError::Config(why.into()));
+        }
+        Self::start(config, machine)
+    }
+
+    fn start(config: &NodeConfig, machine: S) -> Result<Self, NodeError> {
+        let id = config.id;
+        if id.0 == 0 {
+            return Err(NodeError::Config("a node's id is never 0".into()));
+        }
+        let log = MemoryLog::new(config.voters.iter().map(|id| id.0).collect());
         let raw = RawNode::new(&raft_config(config), log, &logger::quiet())
             .map_err(|e| NodeError::Config(e.to_string()))?;
         let mut node = Self {
@@ -72,6 +99,8 @@ impl<S: StateMachine> Node<S> {
             head: Digest::of(b"siegel/raft-chain/v1"),
             role: Role::default(),
             snapshots_sent: Vec::new(),
+            pulse: Pulse::default(),
+            must_cut: false,
             broken: false,
         };
         node.fix_election_timeout();
@@ -88,12 +117,15 @@ impl<S: StateMachine> Node<S> {
             Input::Tick => {
                 self.raw.tick();
                 self.pending.tick(&mut out);
+                self.tick_pulse();
+                self.drive_membership();
             }
             Input::Peer { from, message } => self.receive(from, message, &mut out),
             Input::Propose { ticket, data } => self.propose(ticket, data, &mut out),
             Input::Read { ticket } => self.read(ticket, &mut out),
-            // Fails only where it would change nothing.
-            Input::Campaign => drop(self.raw.campaign()),
+            // Fails only where it would change nothing. A node without voters would elect itself.
+            Input::Campaign if self.raw.raft.promotable() => drop(self.raw.campaign()),
+            Input::Campaign => {}
             Input::Cut => self.cut(),
             Input::Unreachable { peer } => self.raw.report_unreachable(peer.0),
         }
@@ -124,6 +156,7 @@ impl<S: StateMachine> Node<S> {
             id: self.id,
             leader: leader_of(self.raw.raft.leader_id),
             is_leader: self.raw.raft.state == StateRole::Leader,
+            seat: self.seat(),
             term: self.raw.raft.term,
             applied: self.applied,
             head: self.head,
@@ -132,7 +165,33 @@ impl<S: StateMachine> Node<S> {
         }
     }
 
+    fn seat(&self) -> Seat {
+        let conf = self.raw.store().conf();
+        let votes = |voters: &[u64]| voters.contains(&self.id.0);
+        let joint = !conf.voters_outgoing.is_empty();
+        if votes(&conf.voters) && !joint || votes(&conf.voters_outgoing) {
+            Seat::Voter
+        } else if conf.voters.is_empty() {
+            Seat::Joining
+        } else {
+            Seat::Learner
+        }
+    }
+
+    fn tick_pulse(&mut self) {
+        let leads = self.raw.raft.state == StateRole::Leader;
+        let members = self.machine.members();
+        let joining = members.joining().map(|joining| joining.member.id);
+        self.pulse.tick(leads, joining, |id| !members.is_gone(id));
+    }
+
     fn receive(&mut self, from: NodeId, message: RaftMessage, out: &mut Vec<Output<S::Outcome>>) {
+        // I10: a process whose place was taken has no voice. One that is not known *yet* has: this
+        // replica may be behind, and a leader that it does not know brings it up to date.
+        if self.machine.members().is_gone(from) {
+            let error = MessageError::NotMember(from);
+            return out.push(Output::Refused { from, error });
+        }
         let raft = &self.raw.raft;
         let me = convert::Receiver {
             id: self.id,
@@ -140,23 +199,12 @@ impl<S: StateMachine> Node<S> {
             leads: (raft.state == StateRole::Leader).then_some(raft.term),
         };
         match convert::from_wire(message, from, me) {
-            Ok(mut message) => {
-                self.complete_snapshot(&mut message);
+            Ok(message) => {
+                self.pulse.hear(from);
                 // Errors of `step` only say that the message changed nothing.
                 let _ = self.raw.step(message);
             }
             Err(error) => out.push(Output::Refused { from, error }),
-        }
-    }
-
-    /// The voters of a snapshot are this cluster's, fixed at birth; none are read from the network.
-    fn complete_snapshot(&self, message: &mut Message) {
-        if message.get_msg_type() == MessageType::MsgSnapshot {
-            let snapshot = message.take_snapshot();
-            let meta = snapshot.get_metadata();
-            let (index, term) = (meta.index, meta.term);
-            let data = snapshot.data.to_vec();
-            message.set_snapshot(self.raw.store().make_snapshot(index, term, data));
         }
     }
 

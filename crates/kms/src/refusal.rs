@@ -32,7 +32,7 @@ impl Refused {
         Self::new("malformed-request", "I14", field, message)
     }
 
-    /// Only the leader answers.
+    /// Only the leader answers. The hint is its place, which clients and joiners can dial.
     pub(crate) fn not_leader(leader: Option<NodeId>) -> Self {
         let mut refused = Self::new("not-leader", "", "node", NodeError::NotLeader { leader });
         refused.0.leader_id = leader.map_or(0, |id| id.0);
@@ -69,6 +69,11 @@ impl From<NodeError> for Refused {
             NodeError::NotLeader { leader } => Self::not_leader(leader),
             NodeError::Busy => Self::new("busy", "", "node", error),
             NodeError::Unknown => Self::no_quorum(error),
+            NodeError::MemberAlive { .. } => Self::new("member-alive", "I10", "place", error),
+            NodeError::UnknownPlace { .. } => Self::new("unknown-place", "I10", "place", error),
+            NodeError::AdmissionPending { .. } => {
+                Self::new("admission-pending", "I10", "place", error)
+            }
             NodeError::TooLarge { .. } => Self::new("too-large", "I14", "request", error),
             other => Self::internal("replica", other),
         }

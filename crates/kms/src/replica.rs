@@ -2,7 +2,7 @@
 
 mod task;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand_core::Rng as _;
@@ -13,8 +13,10 @@ use siegel_wire::v1::RaftMessage;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::KmsError;
+use crate::directory::Directory;
+use crate::links::Links;
 use crate::machine::Machine;
-use crate::node::{Node, NodeConfig, NodeError};
+use crate::node::{Node, NodeConfig, NodeError, Seat, Vacancy};
 use crate::refusal::Refused;
 use task::{Task, standing_of};
 
@@ -41,14 +43,33 @@ enum Command {
         from: NodeId,
         message: Box<RaftMessage>,
     },
+    Vacancy {
+        place: NodeId,
+        key: [u8; 32],
+        reply: oneshot::Sender<Result<Vacancy, Refused>>,
+    },
     Campaign,
+    /// A member says that this process is none any more.
+    Removed,
+}
+
+/// What a replica starts with.
+pub(crate) struct Start {
+    pub(crate) id: NodeId,
+    /// The founders; none for a process that joins.
+    pub(crate) voters: Vec<NodeId>,
+    pub(crate) machine: Machine,
 }
 
 /// Where the replica and its ledger stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    pub(crate) node: NodeId,
+    /// Its id in Raft.
+    pub(crate) member: NodeId,
+    pub(crate) seat: Seat,
+    /// Id of the leader, and its place if it is known.
     pub(crate) leader: Option<NodeId>,
+    pub(crate) leader_place: Option<NodeId>,
     pub(crate) term: u64,
     pub(crate) applied: u64,
     pub(crate) clock: Timestamp,
@@ -113,6 +134,19 @@ impl Replica {
         });
     }
 
+    /// Whom a process with this key would replace at a place, if this node leads.
+    pub(crate) async fn vacancy(&self, place: NodeId, key: [u8; 32]) -> Result<Vacancy, Refused> {
+        self.wait_for_leader().await?;
+        let (reply, answer) = oneshot::channel();
+        self.ask(Command::Vacancy { place, key, reply }, answer)
+            .await
+    }
+
+    /// Ends this replica: another process has its place.
+    pub(crate) fn removed(&self) {
+        let _ = self.commands.try_send(Command::Removed);
+    }
+
     /// Stands for election at once: the founder, so that birth does not wait for a timeout.
     pub(crate) fn campaign(&self) {
         let _ = self.commands.try_send(Command::Campaign);
@@ -145,8 +179,8 @@ impl Replica {
         let mut standing = self.standing.clone();
         let known = standing.wait_for(|now| now.leader.is_some());
         match tokio::time::timeout(LEADER_WAIT, known).await {
-            Ok(Ok(now)) if now.leader == Some(now.node) => Ok(()),
-            Ok(Ok(now)) => Err(Refused::not_leader(now.leader)),
+            Ok(Ok(now)) if now.leader == Some(now.member) => Ok(()),
+            Ok(Ok(now)) => Err(Refused::not_leader(now.leader_place)),
             _ => Err(Refused::no_quorum(
                 "no leader: too few nodes of the cluster answer; nothing was done",
             )),
@@ -154,23 +188,25 @@ impl Replica {
     }
 }
 
-/// Starts the replica. The returned future runs it and ends only when it must.
+/// Starts the replica. The returned future runs it, with its links, and ends only when it must.
 pub(crate) fn start(
     platform: Platform,
-    node: NodeId,
-    voters: Vec<NodeId>,
-    machine: Machine,
-    peers: BTreeMap<NodeId, mpsc::Sender<RaftMessage>>,
+    start: Start,
+    directory: Arc<Directory>,
+    links: Links,
 ) -> Result<(Replica, impl Future<Output = KmsError> + Send), KmsError> {
     let config = NodeConfig {
-        id: node,
-        voters,
+        id: start.id,
+        voters: start.voters,
         election_seed: platform.rng().next_u64(),
         deadline_ticks: DEADLINE_TICKS,
     };
-    let node = Node::bootstrap(&config, machine)?;
+    let node = match config.voters.is_empty() {
+        true => Node::join(&config, start.machine)?,
+        false => Node::bootstrap(&config, start.machine)?,
+    };
     let (commands, inbox) = mpsc::channel(QUEUE);
-    let (seen, standing) = watch::channel(standing_of(&node));
-    let task = Task::new(platform, node, peers, seen);
+    let (seen, standing) = watch::channel(standing_of(&node, &directory));
+    let task = Task::new(platform, node, directory, links, seen);
     Ok((Replica { commands, standing }, task.run(inbox)))
 }

@@ -1,4 +1,4 @@
-//! The life of a KMS process: listen, be founded or found, serve.
+//! The life of a KMS process: listen; found, be founded or join; serve.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use siegel_seal::KemPublic;
 use siegel_session::{Expect, Setup};
 use siegel_wire::v1::kms_server::KmsServer;
 use siegel_wire::v1::{PeerMessage, peer_message};
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::KmsError;
@@ -20,7 +19,7 @@ use crate::courier::Courier;
 use crate::founding::{Birth, FoundingError, Members};
 use crate::links::dial_node;
 use crate::member::Process;
-use crate::{peers, workload};
+use crate::{joining, peers, workload};
 
 /// How long the founder waits for its peers to come up.
 const PEERS_UP: Duration = Duration::from_secs(60);
@@ -58,6 +57,8 @@ pub async fn serve(platform: Platform, net: Net) -> Result<(), KmsError> {
     let living = async {
         if process.platform.start.founder {
             found(&process).await?;
+        } else if process.platform.start.join {
+            joining::join(&process).await?;
         }
         let gone = KmsError::ReplicaStopped(process.node());
         Err(match life.await {
@@ -74,16 +75,6 @@ pub async fn serve(platform: Platform, net: Net) -> Result<(), KmsError> {
     }
 }
 
-/// The replica and its links end together.
-pub(crate) async fn with_links(
-    links: JoinSet<()>,
-    replica: impl Future<Output = KmsError>,
-) -> KmsError {
-    let error = replica.await;
-    drop(links);
-    error
-}
-
 fn check_placement(platform: &Platform, config: &ClusterConfig) -> Result<Endpoint, KmsError> {
     let start = &platform.start;
     let refuse = |why: String| Err(KmsError::Placement(why));
@@ -98,6 +89,9 @@ fn check_placement(platform: &Platform, config: &ClusterConfig) -> Result<Endpoi
         return refuse(format!(
             "{found} nodes, the configuration asks for at least {least}"
         ));
+    }
+    if start.founder && start.join {
+        return refuse("a node either founds a cluster or joins one".into());
     }
     for placed in &start.kms {
         if let Err(error) = placed.address.parse::<Endpoint>() {
@@ -128,7 +122,7 @@ async fn found(process: &Arc<Process>) -> Result<(), KmsError> {
         invite(process, &birth, node, stream).await?;
     }
     let (cluster, members) = birth.into_parts()?;
-    process.join(cluster, members)?;
+    process.founded_with(cluster, &members)?;
     if let Some(member) = process.founded() {
         member.replica.campaign();
     }

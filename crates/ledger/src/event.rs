@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use siegel_ident::{
-    Budget, Digest, EpochId, Fencing, InputRoot, ObjectDigest, PolicyDigest, ProgramDigest, RunId,
-    Step, Timestamp,
+    Budget, Digest, EpochId, Fencing, InputRoot, NodeId, ObjectDigest, PolicyDigest, ProgramDigest,
+    RunId, Step, Timestamp,
 };
 
-use crate::{Workload, Wrapped};
+use crate::{Joiner, Workload, Wrapped};
 
 /// A request as it stands in the replicated log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +100,20 @@ pub enum Event {
         #[serde(with = "siegel_ident::hex_serde::vec")]
         by: Vec<u8>,
     },
+    /// Gives a fresh process an id and a dead member's place (I10).
+    Admit {
+        /// The process.
+        joiner: Joiner,
+        /// The member that the proposer found dead there.
+        leaves: NodeId,
+        /// The admission that the proposer found dead, if there was one.
+        over: Option<NodeId>,
+    },
+    /// Ends an admission whose process died, or whose place is not free after all.
+    Withdraw {
+        /// The id that was given.
+        member: NodeId,
+    },
     /// Moves the clock, so that what is over is erased without anybody asking.
     Tick {},
 }
@@ -151,6 +165,9 @@ pub struct RunClaim {
     pub input_root: InputRoot,
     /// How many blobs; public.
     pub blob_count: u64,
+    /// SHA-256 of the stored list of blob digests: where root and workers find what `input_root`
+    /// and `blob_count` fix. Only they check it, since only they read it (I2).
+    pub inputs: Digest,
     /// The root that asks.
     pub root: Workload,
 }

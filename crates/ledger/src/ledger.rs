@@ -6,7 +6,7 @@ use siegel_translog::{LogAnchors, ProofError, SpkiKey};
 
 use crate::limits::MAX_INTEGER;
 use crate::state::State;
-use crate::{Applied, Done, Effect, Entry, Event, Outcome, Refusal};
+use crate::{Applied, Done, Effect, Entry, Event, Members, Outcome, Refusal};
 
 /// The state of one cluster.
 pub struct Ledger {
@@ -44,11 +44,19 @@ pub enum GenesisError {
 }
 
 impl Ledger {
-    /// The empty ledger of a cluster.
+    /// The empty ledger of a cluster whose members are not known here: to look at, or to restore.
     ///
     /// # Errors
     /// A genesis that does not parse, or a simulated one in a production build (I11).
     pub fn new(genesis: &[u8]) -> Result<Self, GenesisError> {
+        Self::founded(genesis, Members::default())
+    }
+
+    /// The empty ledger of a new cluster. All its members start with the same `members`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn founded(genesis: &[u8], members: Members) -> Result<Self, GenesisError> {
         let cluster = ClusterId::of(genesis);
         let genesis = Genesis::parse(genesis)?;
         is_built(genesis.config.profile, cfg!(feature = "simulation"))?;
@@ -59,7 +67,7 @@ impl Ledger {
             cluster,
             config,
             cluster_key,
-            state: State::new(cluster),
+            state: State::new(cluster, members),
         })
     }
 
@@ -115,6 +123,12 @@ impl Ledger {
             Event::CancelRun { run } => self.cancel_run(*run, effects),
             Event::AbandonRun { run, fencing, by } => self.abandon_run(*run, *fencing, by, effects),
             Event::FinishRun { run, fencing, by } => self.finish_run(*run, *fencing, by, effects),
+            Event::Admit {
+                joiner,
+                leaves,
+                over,
+            } => self.admit(joiner, *leaves, *over),
+            Event::Withdraw { member } => self.withdraw(*member),
             Event::Tick {} => Ok(Done::Ticked {
                 clock: self.state.clock,
             }),
@@ -130,6 +144,9 @@ impl Ledger {
                 self.live_run(*run).and_then(|run| run.fenced(*fencing))
             }
             Outcome::Done(Done::WorkerAuthorized { run }) => self.live_run(*run).map(|_| ()),
+            Outcome::Done(Done::Admitted { member }) if self.state.members.is_gone(*member) => {
+                Err(Refusal::NoAdmission { member: *member })
+            }
             _ => Ok(()),
         };
         match still {

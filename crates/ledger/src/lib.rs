@@ -8,6 +8,7 @@
 //!
 //! See `OVERVIEW.md` for the life of a run and the table of failures.
 
+pub mod admission;
 mod chain;
 mod endings;
 pub mod entry;
@@ -17,6 +18,7 @@ mod expiry;
 mod grants;
 mod ledger;
 pub mod limits;
+pub mod members;
 pub mod outcome;
 mod policies;
 pub mod query;
@@ -32,9 +34,11 @@ mod steps;
 pub mod workload;
 pub mod wrapped;
 
+pub use admission::Joiner;
 pub use entry::{Entry, EntryError};
 pub use event::{Event, FreshRun, ReleaseCommit, RunClaim, StepCommit};
 pub use ledger::{GenesisError, Ledger};
+pub use members::{Joining, Member, Members};
 pub use outcome::{Applied, Done, Effect, Outcome};
 pub use query::{
     EpochView, PipelineView, PolicyView, ReleaseView, RunPhase, RunView, SecretSource,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use siegel_ident::{
-    EpochId, Fencing, PolicyDigest, ReceiptDigest, RunId, Seconds, Step, Timestamp,
+    EpochId, Fencing, NodeId, PolicyDigest, ReceiptDigest, RunId, Seconds, Step, Timestamp,
 };
 
 use crate::Refusal;
@@ -105,6 +105,16 @@ pub enum Done {
     RunFinished {
         /// The run.
         run: RunId,
+    },
+    /// The process may have the cluster's secrets and catch up.
+    Admitted {
+        /// Its id.
+        member: NodeId,
+    },
+    /// The admission is over.
+    Withdrawn {
+        /// The id that was given.
+        member: NodeId,
     },
     /// The clock was read.
     Ticked {

@@ -121,6 +121,8 @@ pub struct RunView<'a> {
     pub input_root: InputRoot,
     /// How many blobs.
     pub blob_count: u64,
+    /// SHA-256 of the stored list of blob digests.
+    pub inputs: Digest,
     /// Sequence number of the registration's receipt.
     pub registration: u64,
     /// Its secret.
@@ -135,6 +137,8 @@ pub struct RunView<'a> {
     pub step: Step,
     /// What the next step must start from: the last checkpoint, or the registration's receipt.
     pub previous: Digest,
+    /// What the last committed step started from; `None` before the first.
+    pub before: Option<Digest>,
 }
 
 /// A committed release.
@@ -271,6 +275,7 @@ fn view(id: RunId, run: &Run) -> RunView<'_> {
         expires: run.expires,
         input_root: run.input_root,
         blob_count: run.blob_count,
+        inputs: run.inputs,
         registration: run.registration,
         secret: match &run.secret {
             RunSecret::Wrapped(secret) => SecretSource::Wrapped(secret),
@@ -282,5 +287,6 @@ fn view(id: RunId, run: &Run) -> RunView<'_> {
         root: run.root.as_ref(),
         step: run.step(),
         previous: run.head(),
+        before: run.before(),
     }
 }

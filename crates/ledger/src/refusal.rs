@@ -5,7 +5,9 @@ mod codes;
 
 use serde::{Deserialize, Serialize};
 use siegel_attest::Profile;
-use siegel_ident::{Budget, EpochId, Fencing, PolicyDigest, ProgramDigest, RunId, Step, Timestamp};
+use siegel_ident::{
+    Budget, EpochId, Fencing, NodeId, PolicyDigest, ProgramDigest, RunId, Step, Timestamp,
+};
 
 use crate::query::RunPhase;
 
@@ -326,5 +328,44 @@ pub enum Refusal {
     ReceiptForgotten {
         /// Its number.
         seq: u64,
+    },
+
+    /// The process is not what genesis lets in (I10).
+    #[error("this process may not be a member: its {field} is {found}")]
+    PeerNotAllowed {
+        /// What does not fit: measurement, config, cluster, signing key.
+        field: String,
+        /// What it is.
+        found: String,
+    },
+    /// The cluster was founded without such a place (I10).
+    #[error("the cluster has no place {place}; the number of its voters is fixed at birth")]
+    UnknownPlace {
+        /// As asked.
+        place: NodeId,
+    },
+    /// One at a time.
+    #[error("member {member} is being admitted to place {place}; try again when that is over")]
+    AdmissionPending {
+        /// Its place.
+        place: NodeId,
+        /// Its id.
+        member: NodeId,
+    },
+    /// Somebody else holds the place than the one found dead.
+    #[error("place {place} is held by member {member}, not {found}; look again")]
+    MemberChanged {
+        /// The place.
+        place: NodeId,
+        /// Who holds it.
+        member: NodeId,
+        /// In the request.
+        found: NodeId,
+    },
+    /// It is over, or past the point of no return.
+    #[error("no admission of member {member} is open")]
+    NoAdmission {
+        /// The id.
+        member: NodeId,
     },
 }

@@ -65,6 +65,7 @@ impl Ledger {
             expires,
             input_root: claim.input_root,
             blob_count: claim.blob_count,
+            inputs: claim.inputs,
             registration,
             registration_digest,
             secret,

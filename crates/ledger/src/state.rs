@@ -12,13 +12,14 @@ use siegel_policy::{AccessPolicy, Policy, PolicyError};
 use crate::chain::Chain;
 use crate::query::RunPhase;
 use crate::requests::Requests;
-use crate::{StepCommit, Workload, Wrapped};
+use crate::{Members, StepCommit, Workload, Wrapped};
 
 /// Everything that entries change. Ordered maps only, so that equal states have equal bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct State {
     pub(crate) clock: Timestamp,
+    pub(crate) members: Members,
     pub(crate) policies: BTreeMap<PolicyDigest, PolicyRecord>,
     pub(crate) pipelines: BTreeMap<String, Pipeline>,
     pub(crate) epochs: BTreeMap<EpochId, Epoch>,
@@ -30,9 +31,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(cluster: ClusterId) -> Self {
+    pub(crate) fn new(cluster: ClusterId, members: Members) -> Self {
         Self {
             clock: Timestamp(0),
+            members,
             policies: BTreeMap::new(),
             pipelines: BTreeMap::new(),
             epochs: BTreeMap::new(),
@@ -91,6 +93,7 @@ pub(crate) struct Run {
     pub(crate) expires: Timestamp,
     pub(crate) input_root: InputRoot,
     pub(crate) blob_count: u64,
+    pub(crate) inputs: Digest,
     pub(crate) registration: u64,
     pub(crate) registration_digest: ReceiptDigest,
     pub(crate) secret: RunSecret,
@@ -114,6 +117,11 @@ impl Run {
             Some(last) => last.commit.next.digest(),
             None => self.registration_digest.digest(),
         }
+    }
+
+    /// What the last committed step started from; `None` before the first.
+    pub(crate) fn before(&self) -> Option<Digest> {
+        self.steps.last().map(|last| last.commit.previous)
     }
 
     /// The committed step with this number.

@@ -72,6 +72,7 @@ impl Asked {
             deadline: Timestamp(self.now + 500),
             input_root: InputRoot::of(b"inputs"),
             blob_count: 10,
+            inputs: Digest::of(b"list of inputs"),
             root: self.root(scene),
         };
         let run = RunId::from_bytes([n; 16]);

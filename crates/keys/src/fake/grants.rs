@@ -33,12 +33,16 @@ pub struct FakeGrant {
     pub policy: Policy,
     /// The program.
     pub program: ProgramDigest,
+    /// Digest of the plan.
+    pub plan: Digest,
     /// Cost of each step.
     pub steps: Vec<Budget>,
     /// The registered inputs.
     pub input_root: InputRoot,
     /// Their number.
     pub blob_count: u64,
+    /// Digest of the stored list of them.
+    pub inputs: Digest,
     /// Length of the lease in seconds.
     pub lease: u64,
 }
@@ -62,7 +66,7 @@ impl FakeGrant {
         let to = KemPublic::parse(worker.kem_key()).unwrap();
         let mut rng = siegel_platform::rng::os_rng();
         let sealed_keys = sealed_box::seal_box(&mut rng, &to, &info, &keys.encode_to_vec());
-        let parameters = RunParameters::new(Digest::of(b"plan"), self.steps.clone()).unwrap();
+        let parameters = RunParameters::new(self.plan, self.steps.clone()).unwrap();
         v1::WorkerGrant {
             sealed_keys: sealed_keys.unwrap(),
             root_signing_key: self.root.signing_key.to_vec(),
@@ -75,6 +79,7 @@ impl FakeGrant {
             blob_count: self.blob_count,
             epochs: listed,
             lease_seconds: self.lease,
+            inputs: self.inputs.to_vec(),
         }
     }
 }

@@ -195,6 +195,7 @@ impl kms_server::Kms for Rpcs {
         let reply = v1::StatusReply {
             node_id: self.node.0,
             founded: true,
+            role: "voter".to_owned(),
             ..Default::default()
         };
         self.answer(&[], reply)

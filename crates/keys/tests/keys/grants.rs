@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use siegel_ident::{
-    Budget, Delta, EpochId, Fencing, InputRoot, NanoRho, ProgramDigest, RunId, Secret,
+    Budget, Delta, Digest, EpochId, Fencing, InputRoot, NanoRho, ProgramDigest, RunId, Secret,
 };
 use siegel_keys::KeysError;
 use siegel_keys::fake::FakeGrant;
@@ -53,12 +53,14 @@ fn grant(world: &World) -> FakeGrant {
         fencing: Fencing(2),
         policy: world.policy(PROGRAM).compile().unwrap(),
         program: PROGRAM,
+        plan: Digest::of(b"plan"),
         steps: vec![Budget {
             rho_nano: NanoRho(1000),
             delta0: Delta(0),
         }],
         input_root: InputRoot::from_bytes([7; 32]),
         blob_count: 10,
+        inputs: Digest::of(b"list of inputs"),
         lease: 30,
     }
 }
@@ -99,6 +101,7 @@ async fn a_worker_gets_what_was_granted() {
     assert!(got.epoch_key(EpochId(4), Suite::XWing).is_some());
     assert!(got.epoch_key(EpochId(5), Suite::XWing).is_none());
     assert_eq!(got.root, grant(&world).root);
+    assert_eq!(got.inputs, Digest::of(b"list of inputs"));
     assert!(got.lease.left() <= Duration::from_secs(30));
 }
 
@@ -143,7 +146,7 @@ async fn a_policy_that_does_not_allow_the_run_is_refused() {
 
 #[tokio::test]
 async fn malformed_fields_are_refused() {
-    let spoils: [fn(&mut v1::WorkerGrant); 8] = [
+    let spoils: [fn(&mut v1::WorkerGrant); 9] = [
         |g| g.epochs = vec![4],
         |g| g.epochs = vec![5, 4],
         |g| g.root_signing_key = vec![1; 31],
@@ -153,6 +156,7 @@ async fn malformed_fields_are_refused() {
                 .to_bytes()
         },
         |g| g.input_root.truncate(31),
+        |g| g.inputs.clear(),
         |g| g.program_digest.clear(),
         |g| g.parameters.push(b' '),
         |g| g.policy.push(b'\n'),

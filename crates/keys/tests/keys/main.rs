@@ -4,6 +4,7 @@
 
 mod courier;
 mod grants;
+mod root_grants;
 mod workload;
 
 use std::collections::BTreeMap;

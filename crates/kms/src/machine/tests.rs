@@ -127,7 +127,7 @@ fn machine_with_an_epoch() -> (Machine, Vec<u8>) {
     let bundle = log
         .publish(&author, "policy", &policy, predicate::POLICY)
         .unwrap();
-    let mut machine = Machine::new(&genesis).unwrap();
+    let mut machine = Machine::new(&genesis, Members::default()).unwrap();
     let digest = PolicyDigest::of(&policy);
     apply(
         &mut machine,
@@ -178,12 +178,12 @@ fn a_snapshot_restores_ledger_and_expiries() {
     let (machine, genesis) = machine_with_an_epoch();
     let bytes = machine.snapshot();
     assert!(String::from_utf8_lossy(&bytes).contains(&hex_of("ciphertext of the epoch")));
-    let mut other = Machine::new(&genesis).unwrap();
+    let mut other = Machine::new(&genesis, Members::default()).unwrap();
     other.restore(&bytes).unwrap();
     assert_eq!(other.snapshot(), bytes);
     assert_eq!(other.next_expiry(), machine.next_expiry());
     for cut in [0, 3, 4, 11, bytes.len() - 1] {
-        let mut other = Machine::new(&genesis).unwrap();
+        let mut other = Machine::new(&genesis, Members::default()).unwrap();
         assert!(other.restore(&bytes[..cut]).is_err(), "cut to {cut}");
     }
 }

@@ -4,12 +4,13 @@
 //! raft-rs panics on several messages that no honest peer sends, and processes some from anyone.
 //! Hence an allow-list: only what replication and elections need passes.
 
-use raft::eraftpb::{Entry, EntryType, Message, MessageType, Snapshot};
+use raft::eraftpb::{ConfState, Entry, EntryType, Message, MessageType, Snapshot};
 use siegel_ident::NodeId;
 use siegel_ident::lp::{Reader, Writer};
 use siegel_wire::v1::{RaftEntry, RaftMessage};
 
 use super::Ticket;
+use super::membership::{Change, read_conf, write_conf};
 
 /// Most bytes of one entry: a policy with its proof fits.
 pub const MAX_ENTRY_BYTES: usize = 4 * 1024 * 1024;
@@ -38,6 +39,9 @@ pub enum MessageError {
     /// Meant for another node.
     #[error("raft message is for node {0}")]
     Recipient(u64),
+    /// From a process that was a member once (I10).
+    #[error("node {0} is no member any more")]
+    NotMember(NodeId),
     /// Outside its bounds, or it contradicts itself.
     #[error("raft message field {0:?} is out of bounds")]
     Bounds(&'static str),
@@ -168,26 +172,39 @@ fn entries(wire: Vec<RaftEntry>, previous: u64, term: u64) -> Result<Vec<Entry>,
             check(bytes <= MAX_MESSAGE_BYTES, "entries")?;
             check(entry.data.len() <= MAX_ENTRY_BYTES, "entry.data")?;
             check(entry.context.len() <= MAX_CONTEXT, "entry.context")?;
-            // Membership is static: only normal entries exist.
-            check(
-                entry.entry_type == EntryType::EntryNormal as u32,
-                "entry.entry_type",
-            )?;
+            let kind = entry_type(&entry)?;
             check(entry.index == index, "entry.index")?;
             check((last_term..=term).contains(&entry.term), "entry.term")?;
             last_term = entry.term;
-            Ok(Entry {
+            let mut read = Entry {
                 term: entry.term,
                 index: entry.index,
                 data: entry.data.into(),
                 context: entry.context.into(),
                 ..Entry::default()
-            })
+            };
+            read.set_entry_type(kind);
+            Ok(read)
         })
         .collect()
 }
 
-/// A snapshot travels as the one entry of its message: index, term and state. Voters do not travel.
+/// Normal entries, and changes of the voters as this code writes them; no other kind.
+fn entry_type(entry: &RaftEntry) -> Result<EntryType, MessageError> {
+    const NORMAL: u32 = EntryType::EntryNormal as u32;
+    const CHANGE: u32 = EntryType::EntryConfChangeV2 as u32;
+    match entry.entry_type {
+        NORMAL => Ok(EntryType::EntryNormal),
+        CHANGE => {
+            let known = entry.context.is_empty() && Change::read(&entry.data).is_some();
+            check(known, "entry.data")?;
+            Ok(EntryType::EntryConfChangeV2)
+        }
+        _ => Err(MessageError::Bounds("entry.entry_type")),
+    }
+}
+
+/// A snapshot travels as the one entry of its message: index, term and [`SnapshotData`].
 fn snapshot(mut wire: Vec<RaftEntry>, term: u64) -> Result<Snapshot, MessageError> {
     check(wire.len() == 1, "entries")?;
     let entry = wire.pop().unwrap_or_default();
@@ -199,13 +216,45 @@ fn snapshot(mut wire: Vec<RaftEntry>, term: u64) -> Result<Snapshot, MessageErro
     )?;
     check((1..u64::MAX).contains(&entry.index), "entry.index")?;
     check((1..=term).contains(&entry.term), "entry.term")?;
+    let conf = SnapshotData::parse(&entry.data)?.conf;
     let mut snapshot = Snapshot {
         data: entry.data.into(),
         ..Snapshot::default()
     };
     let meta = snapshot.mut_metadata();
     (meta.index, meta.term) = (entry.index, entry.term);
+    meta.set_conf_state(conf);
     Ok(snapshot)
+}
+
+/// What a snapshot holds: head of the hash chain 32 ‖ configuration ‖ state.
+pub(super) struct SnapshotData<'a> {
+    pub(super) head: [u8; 32],
+    pub(super) conf: ConfState,
+    pub(super) state: &'a [u8],
+}
+
+impl<'a> SnapshotData<'a> {
+    pub(super) fn parse(data: &'a [u8]) -> Result<Self, MessageError> {
+        let mut reader = Reader::new(data);
+        let head = reader
+            .array::<32>("head")
+            .map_err(|_| MessageError::Bounds("snapshot.head"))?;
+        let conf = read_conf(&mut reader)?;
+        Ok(Self {
+            head,
+            conf,
+            state: data.get(reader.position()..).unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        Writer::new()
+            .fixed(&self.head)
+            .fixed(&write_conf(&self.conf))
+            .fixed(self.state)
+            .finish()
+    }
 }
 
 fn snapshot_to_wire(snapshot: Snapshot) -> RaftEntry {

@@ -53,7 +53,8 @@ fn only_the_allow_list_passes() {
     };
     assert_eq!(passes(vec![]), [3, 4, 5, 6, 8, 9, 17, 18]);
     // Entries go with an append only; a snapshot is one entry.
-    let one = vec![append().entries.remove(0)];
+    let mut one = vec![append().entries.remove(0)];
+    one[0].data = snapshot_data();
     assert_eq!(passes(one), [3, 7]);
     assert_eq!(passes(append().entries), [3]);
 }
@@ -85,12 +86,19 @@ fn sender_and_recipient_are_checked() {
     ));
 }
 
+fn snapshot_data() -> Vec<u8> {
+    let conf = ConfState::from((vec![1, 2, 3], Vec::new()));
+    let head = [1; 32];
+    let state = &[7; 5];
+    SnapshotData { head, conf, state }.to_bytes()
+}
+
 #[test]
 fn a_snapshot_round_trips() {
     let entry = RaftEntry {
         index: 20,
         term: 3,
-        data: vec![1; 40],
+        data: snapshot_data(),
         ..RaftEntry::default()
     };
     let wire = RaftMessage {
@@ -105,6 +113,9 @@ fn a_snapshot_round_trips() {
         |e: &mut RaftEntry| e.term = 6,
         |e: &mut RaftEntry| e.context = vec![1],
         |e: &mut RaftEntry| e.data = vec![0; MAX_MESSAGE_BYTES + 1],
+        |e: &mut RaftEntry| e.data.truncate(40),
+        // No voters: raft-rs would end the process.
+        |e: &mut RaftEntry| e.data = vec![0; 44],
     ] {
         let mut bad = wire.clone();
         change(&mut bad.entries[0]);
@@ -208,6 +219,22 @@ fn each_bound_holds() {
         ),
         ("entry.context", entry(|e| e.context = vec![0; 65])),
         ("entry.entry_type", entry(|e| e.entry_type = 1)),
+        // A change of the voters that this code does not write.
+        (
+            "entry.data",
+            entry(|e| {
+                e.entry_type = 2;
+                e.data = vec![8, 1];
+            }),
+        ),
+        (
+            "entry.data",
+            entry(|e| {
+                e.entry_type = 2;
+                e.data = vec![];
+                e.context = vec![1];
+            }),
+        ),
         ("entry.index", entry(|e| e.index = 10)),
         ("entry.term", entry(|e| e.term = 6)),
         ("entry.term", entry(|e| e.term = 3)),
@@ -255,7 +282,9 @@ fn hostile() -> impl Strategy<Value = (RaftMessage, u64)> {
                 .map(|n| RaftEntry {
                     index: index + n + 1,
                     term,
-                    data: vec![0; 32],
+                    // A change of the voters that nobody agreed to, now and then.
+                    entry_type: if commit == 3 { 2 } else { 0 },
+                    data: if commit == 3 { vec![] } else { snapshot_data() },
                     ..RaftEntry::default()
                 })
                 .collect();
@@ -285,9 +314,15 @@ proptest! {
     #[test]
     fn hostile_messages_do_not_panic(messages in prop::collection::vec(hostile(), 1..3)) {
         use super::super::{Input, Node, NodeConfig, StateMachine};
-        struct Nothing;
+        #[derive(Default)]
+        struct Nothing(siegel_ledger::Members);
         impl StateMachine for Nothing {
             type Outcome = ();
+            fn members(&self) -> &siegel_ledger::Members {
+                &self.0
+            }
+            fn begin_swap(&mut self, _: NodeId, _: NodeId) {}
+            fn end_swap(&mut self) {}
             fn apply(&mut self, _: &[u8]) {}
             fn snapshot(&self) -> Vec<u8> {
                 Vec::new()
@@ -298,7 +333,7 @@ proptest! {
         }
         let voters = vec![ME.id, PEER, NodeId(3)];
         let config = NodeConfig { id: ME.id, voters, election_seed: 0, deadline_ticks: 5 };
-        let mut node = Node::bootstrap(&config, Nothing).unwrap();
+        let mut node = Node::bootstrap(&config, Nothing::default()).unwrap();
         for (message, ticks) in messages {
             (0..ticks).for_each(|_| drop(node.handle(Input::Tick)));
             node.handle(Input::Peer { from: PEER, message });

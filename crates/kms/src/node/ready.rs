@@ -1,11 +1,11 @@
 //! What raft-rs has made ready: messages, entries, snapshots, in the order that it asks for.
 
-use raft::eraftpb::{Entry, Message, MessageType, Snapshot};
+use raft::eraftpb::{Entry, EntryType, Message, MessageType, Snapshot};
 use raft::{SnapshotStatus, Storage as _};
-use siegel_ident::lp::{Reader, Writer};
 use siegel_ident::{Digest, NodeId};
 
-use super::{Node, Output, StateMachine, convert};
+use super::convert::{self, SnapshotData};
+use super::{Node, Output, StateMachine};
 
 impl<S: StateMachine> Node<S> {
     /// One Ready, in the order that raft-rs asks for.
@@ -22,6 +22,9 @@ impl<S: StateMachine> Node<S> {
             self.pending.read_at(&state.request_ctx, state.index);
         }
         self.apply(ready.take_committed_entries(), out);
+        if self.broken {
+            return;
+        }
         self.raw.mut_store().append(ready.take_entries());
         if let Some(hard_state) = ready.hs() {
             self.raw.mut_store().set_hard_state(hard_state.clone());
@@ -34,7 +37,14 @@ impl<S: StateMachine> Node<S> {
         }
         self.send(light.take_messages(), out);
         self.apply(light.take_committed_entries(), out);
+        // A node that is no member any more stops here: raft-rs panics in a leader without a seat.
+        if self.broken {
+            return;
+        }
         self.raw.advance_apply();
+        if std::mem::take(&mut self.must_cut) {
+            self.cut();
+        }
     }
 
     fn send(&mut self, messages: Vec<Message>, out: &mut Vec<Output<S::Outcome>>) {
@@ -69,23 +79,21 @@ impl<S: StateMachine> Node<S> {
             .is_ok_and(|first| index >= first)
         {
             let state = self.machine.snapshot();
-            let data = Writer::new()
-                .fixed(self.head.as_bytes())
-                .fixed(&state)
-                .finish();
+            let data = SnapshotData {
+                head: *self.head.as_bytes(),
+                conf: self.raw.store().conf().clone(),
+                state: &state,
+            }
+            .to_bytes();
             self.raw.mut_store().cut_at(index, data);
         }
     }
 
     /// Takes over the leader's state: what this replica lacks is no longer in any log.
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
-        let mut reader = Reader::new(&snapshot.data);
-        let head = reader
-            .array::<32>("head")
-            .map_err(|error| error.to_string())?;
-        self.machine
-            .restore(snapshot.data.get(reader.position()..).unwrap_or_default())?;
-        self.head = Digest::from_bytes(head);
+        let data = SnapshotData::parse(&snapshot.data).map_err(|error| error.to_string())?;
+        self.machine.restore(data.state)?;
+        self.head = Digest::from_bytes(data.head);
         self.applied = snapshot.get_metadata().index;
         self.raw.mut_store().replace_by(snapshot);
         Ok(())
@@ -93,8 +101,19 @@ impl<S: StateMachine> Node<S> {
 
     fn apply(&mut self, entries: Vec<Entry>, out: &mut Vec<Output<S::Outcome>>) {
         for entry in entries {
+            if self.broken {
+                return;
+            }
             self.applied = entry.index;
             self.head = chain(self.head, &entry);
+            if entry.get_entry_type() == EntryType::EntryConfChangeV2 {
+                if let Err(why) = self.reconfigure(&entry) {
+                    self.broken = true;
+                    return out.push(Output::Broken(why));
+                }
+                self.stop_if_removed(out);
+                continue;
+            }
             // A new leader's first entry is empty.
             if entry.data.is_empty() {
                 continue;
@@ -109,6 +128,15 @@ impl<S: StateMachine> Node<S> {
                     result: Ok(outcome),
                 });
             }
+            self.stop_if_removed(out);
+        }
+    }
+
+    /// I10: whoever reads in the log that its id is gone stops at that entry.
+    fn stop_if_removed(&mut self, out: &mut Vec<Output<S::Outcome>>) {
+        if self.machine.members().is_gone(self.id) {
+            self.broken = true;
+            out.push(Output::Removed);
         }
     }
 }

@@ -4,11 +4,10 @@
 
 use raft::eraftpb::{ConfState, Entry, HardState, Snapshot};
 use raft::{Error, GetEntriesContext, RaftState, Result, Storage, StorageError};
-use siegel_ident::NodeId;
-
 /// The entries after the cut, and the hard state.
 pub(super) struct MemoryLog {
-    voters: Vec<u64>,
+    /// As of the last applied entry.
+    conf: ConfState,
     hard_state: HardState,
     /// Index and term of the last entry that is gone; (0, 0) while none is.
     cut: (u64, u64),
@@ -21,10 +20,10 @@ pub(super) struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// An empty log of a cluster of these voters.
-    pub(super) fn new(voters: &[NodeId]) -> Self {
+    /// An empty log of a cluster of these voters; of none for a node that joins.
+    pub(super) fn new(voters: Vec<u64>) -> Self {
         Self {
-            voters: voters.iter().map(|id| id.0).collect(),
+            conf: ConfState::from((voters, Vec::new())),
             hard_state: HardState::default(),
             cut: (0, 0),
             entries: Vec::new(),
@@ -47,6 +46,14 @@ impl MemoryLog {
         self.hard_state = hard_state;
     }
 
+    pub(super) fn set_conf(&mut self, conf: ConfState) {
+        self.conf = conf;
+    }
+
+    pub(super) fn conf(&self) -> &ConfState {
+        &self.conf
+    }
+
     pub(super) fn set_commit(&mut self, commit: u64) {
         self.hard_state.commit = commit;
     }
@@ -62,29 +69,25 @@ impl MemoryLog {
         // Room that the dropped entries leave is given back, not kept with their bytes.
         self.entries.shrink_to_fit();
         self.cut = (index, term);
-        self.snapshot = Some(self.make_snapshot(index, term, data));
-    }
-
-    /// Replaces everything by a snapshot from the leader.
-    pub(super) fn replace_by(&mut self, snapshot: Snapshot) {
-        let meta = snapshot.get_metadata();
-        self.cut = (meta.index, meta.term);
-        self.entries.clear();
-        self.bytes = 0;
-        self.hard_state.commit = self.hard_state.commit.max(meta.index);
-        self.snapshot = Some(snapshot);
-    }
-
-    /// A snapshot of this cluster: its voters are fixed at birth.
-    pub(super) fn make_snapshot(&self, index: u64, term: u64, data: Vec<u8>) -> Snapshot {
         let mut snapshot = Snapshot {
             data: data.into(),
             ..Snapshot::default()
         };
         let meta = snapshot.mut_metadata();
         (meta.index, meta.term) = (index, term);
-        meta.set_conf_state(self.conf_state());
-        snapshot
+        meta.set_conf_state(self.conf.clone());
+        self.snapshot = Some(snapshot);
+    }
+
+    /// Replaces everything by a snapshot from the leader.
+    pub(super) fn replace_by(&mut self, snapshot: Snapshot) {
+        let meta = snapshot.get_metadata();
+        self.cut = (meta.index, meta.term);
+        self.conf = meta.get_conf_state().clone();
+        self.entries.clear();
+        self.bytes = 0;
+        self.hard_state.commit = self.hard_state.commit.max(meta.index);
+        self.snapshot = Some(snapshot);
     }
 
     /// How many entries are held.
@@ -102,10 +105,6 @@ impl MemoryLog {
         &self.entries
     }
 
-    fn conf_state(&self) -> ConfState {
-        ConfState::from((self.voters.clone(), Vec::new()))
-    }
-
     fn position(&self, index: u64) -> usize {
         let at = index.saturating_sub(self.cut.0).saturating_sub(1);
         usize::try_from(at).unwrap_or(usize::MAX)
@@ -118,7 +117,7 @@ fn size_of(entries: &[Entry]) -> usize {
 
 impl Storage for MemoryLog {
     fn initial_state(&self) -> Result<RaftState> {
-        Ok(RaftState::new(self.hard_state.clone(), self.conf_state()))
+        Ok(RaftState::new(self.hard_state.clone(), self.conf.clone()))
     }
 
     fn entries(

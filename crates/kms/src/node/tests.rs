@@ -7,13 +7,22 @@
 //! - *durability*: an acknowledged proposal that is not applied, or applied at another place;
 //! - *linearizable reads*: a read that misses what was acknowledged before it was asked;
 //! - *liveness*: after all faults end, a majority that does not serve within seconds;
+//! - *membership*: another number of voters than at birth (two such sets while one is swapped), an id
+//!   given twice, a configuration that the log did not agree to, an admission that never ends;
 //! - *no quorum*: anything acknowledged with two of three dead, or a proposal without an answer.
 //!
 //! Everything follows from the seed. A failure prints it with the one command that replays it.
 
+mod checks;
+mod clients;
+mod faults;
+mod machine;
+mod membership;
+mod replacing;
 mod sim;
 
-use sim::{Faults, Sim};
+use faults::Faults;
+use sim::Sim;
 
 /// Seeds of one test run; `SIEGEL_SIM_SEED` replays one, `SIEGEL_SIM_SEEDS` sets how many.
 fn seeds() -> Vec<u64> {

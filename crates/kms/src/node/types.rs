@@ -1,6 +1,7 @@
 //! What goes into a [`super::Node`] and what comes out.
 
 use siegel_ident::{Digest, NodeId};
+use siegel_ledger::Members;
 use siegel_wire::v1::RaftMessage;
 
 use super::MessageError;
@@ -10,6 +11,15 @@ use super::MessageError;
 pub trait StateMachine {
     /// What an entry led to; returned to whoever proposed it.
     type Outcome;
+
+    /// Who takes part, as of the last applied entry.
+    fn members(&self) -> &Members;
+
+    /// The joint configuration of this swap holds ([`Members::begin_swap`]).
+    fn begin_swap(&mut self, joins: NodeId, leaves: NodeId);
+
+    /// It is left ([`Members::end_swap`]).
+    fn end_swap(&mut self);
 
     /// Applies one committed entry.
     fn apply(&mut self, data: &[u8]) -> Self::Outcome;
@@ -33,7 +43,8 @@ pub struct Ticket(pub u64);
 pub struct NodeConfig {
     /// This node; never 0, never reused (I10).
     pub id: NodeId,
-    /// All members, this one too; the same on each of them.
+    /// A founder of the cluster: all of them, this one too; the same on each. Empty for a node that
+    /// joins: it learns them from the leader.
     pub voters: Vec<NodeId>,
     /// Spreads the election timeouts. Any number; a simulation fixes it.
     pub election_seed: u64,
@@ -101,6 +112,9 @@ pub enum Output<O> {
         /// Whether it may be read.
         result: Result<(), NodeError>,
     },
+    /// The log says that this node is no member any more; end the process. It answers nothing from
+    /// now on (I10).
+    Removed,
     /// This replica cannot go on; end the process. It answers nothing from now on.
     Broken(String),
     /// Leader or term changed.
@@ -125,6 +139,26 @@ pub struct Role {
     pub term: u64,
 }
 
+/// What a replica is in its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seat {
+    /// It knows no configuration yet.
+    Joining,
+    /// No vote yet.
+    Learner,
+    /// Votes.
+    Voter,
+}
+
+/// Whom a process would replace, as a leader found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vacancy {
+    /// The dead member.
+    pub leaves: NodeId,
+    /// An admission whose process died, to be ended by the new one.
+    pub over: Option<NodeId>,
+}
+
 /// Where a replica stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -134,6 +168,8 @@ pub struct Status {
     pub leader: Option<NodeId>,
     /// True if that is this node.
     pub is_leader: bool,
+    /// What it is.
+    pub seat: Seat,
     /// The term.
     pub term: u64,
     /// Index of the last applied entry.
@@ -176,6 +212,26 @@ pub enum NodeError {
     /// A ticket that is in use: a bug of the caller.
     #[error("ticket {} is in use", .0.0)]
     DuplicateTicket(Ticket),
+    /// No voter holds this place (I10).
+    #[error("the cluster has no place {place}; the number of its voters is fixed at birth")]
+    UnknownPlace {
+        /// As asked.
+        place: NodeId,
+    },
+    /// Its member answered not long ago: nobody takes a live member's place (I10).
+    #[error(
+        "place {place} is held by a member that was alive a moment ago; try again if it is dead"
+    )]
+    MemberAlive {
+        /// The place.
+        place: NodeId,
+    },
+    /// One admission at a time.
+    #[error("another process is being admitted to place {place}; try again")]
+    AdmissionPending {
+        /// That place.
+        place: NodeId,
+    },
     /// The configuration makes no cluster.
     #[error("bad node configuration: {0}")]
     Config(String),

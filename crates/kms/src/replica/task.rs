@@ -2,23 +2,27 @@
 //! waits for the network; every queue is bounded.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rand_core::Rng as _;
-use siegel_ident::{NodeId, RequestId};
+use siegel_ident::RequestId;
 use siegel_ledger::{Entry, Event, Outcome};
 use siegel_platform::Platform;
-use siegel_wire::v1::RaftMessage;
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::{Command, Standing, TICK, Then};
 use crate::KmsError;
+use crate::directory::Directory;
+use crate::links::Links;
 use crate::machine::Machine;
-use crate::node::{Input, Node, Output, Ticket};
+use crate::node::{Input, MessageError, Node, NodeError, Output, Seat, Ticket};
 
 /// Ticks after which a process ends, and its expired secrets with it, if no quorum erases them: 20
 /// seconds of being awake. A process that was paused first has time to find its peers again.
 const ERASE_TICKS: u32 = 200;
+/// Ticks without a word from any member after which a process without a vote gives up.
+const ALONE_TICKS: u64 = 300;
 /// The log is cut when it holds more entries than this,
 const LOG_ENTRIES_MAX: usize = 4096;
 /// or more bytes.
@@ -28,34 +32,43 @@ const LOG_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub(super) struct Task {
     platform: Platform,
     node: Node<Machine>,
-    peers: BTreeMap<NodeId, mpsc::Sender<RaftMessage>>,
+    directory: Arc<Directory>,
+    links: Links,
     seen: watch::Sender<Standing>,
     proposals: BTreeMap<Ticket, Then<Option<Outcome>>>,
     reads: BTreeMap<Ticket, Then<()>>,
     next_ticket: u64,
     /// For how many ticks something has been expired and not erased.
     overdue: u32,
+    /// Ticks so far.
+    ticks: u64,
     /// The replica found itself inconsistent.
     broken: bool,
+    /// Another process has its place.
+    removed: bool,
 }
 
 impl Task {
     pub(super) fn new(
         platform: Platform,
         node: Node<Machine>,
-        peers: BTreeMap<NodeId, mpsc::Sender<RaftMessage>>,
+        directory: Arc<Directory>,
+        links: Links,
         seen: watch::Sender<Standing>,
     ) -> Self {
         Self {
             platform,
             node,
-            peers,
+            directory,
+            links,
             seen,
             proposals: BTreeMap::new(),
             reads: BTreeMap::new(),
             next_ticket: 0,
             overdue: 0,
+            ticks: 0,
             broken: false,
+            removed: false,
         }
     }
 
@@ -66,7 +79,9 @@ impl Task {
             tokio::select! {
                 _ = ticks.tick() => {
                     self.step(Input::Tick);
-                    if let Some(error) = self.erase_what_expired() {
+                    self.ticks = self.ticks.saturating_add(1);
+                    self.withdraw_a_stale_admission();
+                    if let Some(error) = self.erase_what_expired().or_else(|| self.left_behind()) {
                         return error;
                     }
                 }
@@ -75,11 +90,17 @@ impl Task {
                     None => return KmsError::ReplicaStopped(self.node.status().id),
                 },
             }
+            if self.removed {
+                return self.gone();
+            }
             if self.broken {
                 return KmsError::ReplicaStopped(self.node.status().id);
             }
             self.bound_the_log();
-            let now = standing_of(&self.node);
+            self.directory
+                .refresh(self.node.machine().ledger().members());
+            self.links.follow(&self.directory.contacts());
+            let now = standing_of(&self.node, &self.directory);
             self.seen
                 .send_if_modified(|seen| std::mem::replace(seen, now) != now);
         }
@@ -101,7 +122,12 @@ impl Task {
                 from,
                 message: *message,
             }),
+            Command::Vacancy { place, key, reply } => {
+                let vacancy = self.node.vacancy(place, &key);
+                let _ = reply.send(vacancy.map_err(|error| self.in_places(error).into()));
+            }
             Command::Campaign => self.step(Input::Campaign),
+            Command::Removed => self.removed = true,
         }
     }
 
@@ -118,19 +144,18 @@ impl Task {
     fn do_as_told(&mut self, output: Output<Option<Outcome>>) -> Option<Input> {
         match output {
             Output::Send { to, message } => {
-                let sent = self
-                    .peers
-                    .get(&to)
-                    .is_some_and(|peer| peer.try_send(message).is_ok());
+                let sent = self.links.send(to, message);
                 return (!sent).then_some(Input::Unreachable { peer: to });
             }
             Output::Done { ticket, result } => {
                 if let Some(then) = self.proposals.remove(&ticket) {
+                    let result = result.map_err(|error| self.in_places(error));
                     then(result, self.node.machine().ledger());
                 }
             }
             Output::ReadReady { ticket, result } => {
                 if let Some(then) = self.reads.remove(&ticket) {
+                    let result = result.map_err(|error| self.in_places(error));
                     then(result, self.node.machine().ledger());
                 }
             }
@@ -142,9 +167,53 @@ impl Task {
                 tracing::error!(why, "the replica is inconsistent");
                 self.broken = true;
             }
+            Output::Removed => self.removed = true,
+            // Its session is told; this is what was still under way.
+            Output::Refused {
+                from,
+                error: error @ MessageError::NotMember(_),
+            } => tracing::debug!(%from, %error, "message refused"),
             Output::Refused { from, error } => tracing::warn!(%from, %error, "message refused"),
         }
         None
+    }
+
+    /// Ids are the cluster's own; who is told about another node can only dial its place.
+    fn in_places(&self, error: NodeError) -> NodeError {
+        match error {
+            NodeError::NotLeader { leader } => NodeError::NotLeader {
+                leader: leader.and_then(|id| self.directory.place_of(id)),
+            },
+            other => other,
+        }
+    }
+
+    /// The end of a process whose place was given to another one.
+    fn gone(&self) -> KmsError {
+        KmsError::Removed {
+            member: self.node.status().id,
+            place: self.platform.start.node,
+        }
+    }
+
+    /// A process that was admitted and then forgotten ends, so that another one may be started.
+    fn left_behind(&self) -> Option<KmsError> {
+        let status = self.node.status();
+        let alone = status.seat != Seat::Voter && self.node.silence() > ALONE_TICKS;
+        let seconds = ALONE_TICKS / 10;
+        let member = status.id;
+        alone.then_some(KmsError::LeftBehind { member, seconds })
+    }
+
+    /// The leader ends an admission that leads nowhere, so that another process may come.
+    fn withdraw_a_stale_admission(&mut self) {
+        // Once a second; one is enough.
+        if self.ticks.is_multiple_of(10)
+            && let Some(member) = self.node.stale_admission()
+        {
+            tracing::warn!(%member, "an admission leads nowhere and is withdrawn");
+            self.propose_own(Event::Withdraw { member });
+        }
     }
 
     /// I9: the leader moves the replicated clock past every expiry, so that all replicas erase. A
@@ -167,21 +236,24 @@ impl Task {
         }
         // Once a second; one is enough, the others are for a change of leader.
         if self.node.status().is_leader && self.overdue % 10 == 1 {
-            let mut id = [0u8; 16];
-            self.platform.rng().fill_bytes(&mut id);
-            let request_id = RequestId::from_bytes(id);
-            if let Ok(data) = (Entry {
-                request_id,
-                now,
-                event: Event::Tick {},
-            })
-            .to_bytes()
-            {
-                let ticket = self.ticket();
-                self.step(Input::Propose { ticket, data });
-            }
+            self.propose_own(Event::Tick {});
         }
         None
+    }
+
+    /// Nobody waits for the answer.
+    fn propose_own(&mut self, event: Event) {
+        let mut id = [0u8; 16];
+        self.platform.rng().fill_bytes(&mut id);
+        let entry = Entry {
+            request_id: RequestId::from_bytes(id),
+            now: self.platform.now(),
+            event,
+        };
+        if let Ok(data) = entry.to_bytes() {
+            let ticket = self.ticket();
+            self.step(Input::Propose { ticket, data });
+        }
     }
 
     /// I9: an erased secret leaves the log too. Otherwise the log is cut when it grows long.
@@ -200,11 +272,13 @@ impl Task {
 }
 
 /// What the node knows about itself.
-pub(super) fn standing_of(node: &Node<Machine>) -> Standing {
+pub(super) fn standing_of(node: &Node<Machine>, directory: &Directory) -> Standing {
     let (status, ledger) = (node.status(), node.machine().ledger());
     Standing {
-        node: status.id,
+        member: status.id,
+        seat: status.seat,
         leader: status.leader,
+        leader_place: status.leader.and_then(|id| directory.place_of(id)),
         term: status.term,
         applied: status.applied,
         clock: ledger.clock(),

@@ -97,6 +97,7 @@ fn authorized(ledger: &Ledger, outcome: Outcome, run: RunId) -> Result<Authorize
             blob_count: view.blob_count,
             epochs: view.epochs.iter().map(|epoch| epoch.0).collect(),
             lease_seconds: LEASE.0,
+            inputs: view.inputs.to_vec(),
         },
     })
 }

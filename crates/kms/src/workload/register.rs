@@ -6,9 +6,9 @@ use siegel_ident::{PolicyDigest, RequestId, RunId, Timestamp};
 use siegel_ledger::{Done, Event, FreshRun, Ledger, Outcome, Refusal, Workload};
 use siegel_wire::v1;
 
-use super::{Asker, body_of, rules, unexpected};
+use super::{Asker, rules, unexpected};
 use crate::cluster::RunSecret;
-use crate::convert::{RegisterRun, second_half};
+use crate::convert::{RegisterRun, registered, second_half};
 use crate::grants::still_before;
 use crate::member::Member;
 use crate::refusal::Refused;
@@ -137,7 +137,11 @@ fn taken(ledger: &Ledger, outcome: Outcome, run: RunId, key: &[u8]) -> Result<Ta
         fencing: fencing.0,
         step: view.step.0,
         previous: view.previous.to_vec(),
-        receipt: body_of(ledger, view.registration)?,
+        registered: Some(registered(&view)),
+        before: view
+            .before
+            .map(|before| before.to_vec())
+            .unwrap_or_default(),
         ..v1::RunGrant::default()
     };
     Ok(Taken {

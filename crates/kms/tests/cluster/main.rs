@@ -7,6 +7,8 @@
 mod birth;
 mod death;
 mod refusals;
+mod replacing;
+mod takeover;
 mod whole_path;
 mod workload;
 mod world;

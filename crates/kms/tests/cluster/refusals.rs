@@ -65,6 +65,14 @@ async fn who_differs_in_one_thing_gets_no_key() {
                 ..ask.clone()
             },
         ),
+        (
+            "malformed-request",
+            world.root(),
+            v1::RegisterRun {
+                inputs: Vec::new(),
+                ..ask.clone()
+            },
+        ),
     ];
     for (code, root, ask) in cases {
         let id = world.request_id();

@@ -37,9 +37,7 @@ impl Workload {
         node: u64,
         deployment: Option<ClusterId>,
     ) -> Result<SessionStream, LinkError> {
-        let channel = world
-            .net
-            .channel(&format!("pipe:kms-{node}").parse().unwrap());
+        let channel = world.net.channel(&world.addresses[&node].parse().unwrap());
         let setup = Setup {
             identity: self.identity.clone(),
             deployment,

@@ -78,6 +78,17 @@ pub(crate) struct NodeProcess {
 }
 
 impl NodeProcess {
+    /// As SIGSTOP: nothing of it runs until the returned sender is dropped or used.
+    pub(crate) fn pause(&self) -> std::sync::mpsc::Sender<()> {
+        let (wake, asleep) = std::sync::mpsc::channel();
+        let runtime = self.runtime.as_ref().unwrap();
+        // The runtime has one worker; this task blocks it.
+        runtime.spawn(async move {
+            let _: Result<(), _> = asleep.recv();
+        });
+        wake
+    }
+
     fn kill(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -100,6 +111,8 @@ pub(crate) struct World {
     pub(crate) log: TestLog,
     author: TestSigner,
     next_request: u64,
+    /// Where each place is dialled.
+    pub(crate) addresses: BTreeMap<u64, String>,
 }
 
 impl World {
@@ -127,6 +140,19 @@ impl World {
             log,
             author: TestSigner::generate().unwrap(),
             next_request: 0,
+            addresses: (1..=3).map(|n| (n, format!("pipe:kms-{n}"))).collect(),
+        }
+    }
+
+    /// A second cluster with the same configuration and launcher, elsewhere on the same network.
+    pub(crate) fn with_config_of(other: &Self) -> Self {
+        Self {
+            net: other.net.clone(),
+            clock: other.clock.clone(),
+            attester: other.attester.clone(),
+            config: other.config.clone(),
+            addresses: (1..=3).map(|n| (n, format!("pipe:other-{n}"))).collect(),
+            ..Self::new(None)
         }
     }
 
@@ -145,20 +171,40 @@ impl World {
     }
 
     pub(crate) fn start(&mut self, node: u64, founder: bool, config: &ClusterConfig, exe: &str) {
-        let kms = (1..=3)
-            .map(|n| Peer {
-                node: NodeId(n),
-                address: format!("pipe:kms-{n}"),
-            })
-            .collect();
         let start = StartInfo {
-            config: config.to_bytes().unwrap(),
-            listen: format!("pipe:kms-{node}"),
-            node: NodeId(node),
             founder,
-            kms,
-            ..StartInfo::default()
+            ..self.start_info(node, config)
         };
+        self.launch(config, exe, start);
+    }
+
+    /// A fresh process in a dead one's place.
+    pub(crate) fn join(&mut self, node: u64) {
+        let config = self.config.clone();
+        let start = StartInfo {
+            join: true,
+            ..self.start_info(node, &config)
+        };
+        self.launch(&config, "kms", start);
+    }
+
+    pub(crate) fn start_info(&self, node: u64, config: &ClusterConfig) -> StartInfo {
+        let peer = |(n, address): (&u64, &String)| Peer {
+            node: NodeId(*n),
+            address: address.clone(),
+        };
+        StartInfo {
+            config: config.to_bytes().unwrap(),
+            listen: self.addresses[&node].clone(),
+            node: NodeId(node),
+            kms: self.addresses.iter().map(peer).collect(),
+            ..StartInfo::default()
+        }
+    }
+
+    /// Starts a process; the one that stood for its place before is dropped from the table.
+    pub(crate) fn launch(&mut self, config: &ClusterConfig, exe: &str, start: StartInfo) {
+        let node = start.node.0;
         let platform = self.platform(exe, config.digest().unwrap(), start);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -201,10 +247,7 @@ impl World {
     }
 
     pub(crate) fn client(&self, node: u64) -> KmsClient<Channel> {
-        KmsClient::new(
-            self.net
-                .channel(&format!("pipe:kms-{node}").parse().unwrap()),
-        )
+        KmsClient::new(self.net.channel(&self.addresses[&node].parse().unwrap()))
     }
 
     /// Waits until every live node's status satisfies `holds`.
@@ -228,6 +271,20 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
+    }
+
+    /// Waits until all places vote under one leader: the group may lose a node again.
+    pub(crate) async fn whole(&self) {
+        self.wait(Duration::from_secs(40), "full membership", |status| {
+            status.role == "voter" && status.leader_id != 0
+        })
+        .await;
+    }
+
+    /// What a node says of itself.
+    pub(crate) async fn status(&self, node: u64) -> v1::StatusReply {
+        let reply = self.client(node).status(v1::StatusRequest {}).await;
+        reply.unwrap().into_inner()
     }
 
     /// The leader that a majority of the live nodes agree on, itself included.
@@ -393,6 +450,7 @@ impl World {
             deadline: self.clock.now().plus(Seconds(1000)).0,
             input_root: vec![9; 32],
             blob_count: 3,
+            inputs: vec![8; 32],
         }
     }
 

@@ -64,6 +64,11 @@ impl Refusal {
             Self::NotPublic { .. } => ("not-public", "I3", "policy.recipients"),
             Self::ReceiptNotLogged { .. } => ("receipt-not-logged", "I17", "bundle"),
             Self::ReceiptForgotten { .. } => ("receipt-forgotten", "I17", "receipt"),
+            Self::PeerNotAllowed { .. } => ("peer-not-allowed", "I10", "evidence"),
+            Self::UnknownPlace { .. } => ("unknown-place", "I10", "place"),
+            Self::AdmissionPending { .. } => ("admission-pending", "I10", "place"),
+            Self::MemberChanged { .. } => ("member-changed", "I10", "place"),
+            Self::NoAdmission { .. } => ("no-admission", "I10", "member"),
         }
     }
 }

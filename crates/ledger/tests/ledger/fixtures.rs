@@ -125,6 +125,7 @@ impl World {
             deadline: Timestamp(self.now + 500),
             input_root: InputRoot::of(b"inputs"),
             blob_count: 10,
+            inputs: Digest::of(b"list of inputs"),
             root: self.root(1),
         }
     }

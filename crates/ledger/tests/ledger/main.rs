@@ -9,6 +9,7 @@ mod endings;
 mod epochs;
 mod fixtures;
 mod grants;
+mod members;
 mod model;
 mod ops;
 mod policies;

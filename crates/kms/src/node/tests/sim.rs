@@ -5,139 +5,76 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use siegel_ident::{Digest, NodeId};
+use siegel_ledger::Members;
 use siegel_wire::v1::RaftMessage;
 
-use super::super::{
-    Input, MAX_ENTRY_BYTES, Node, NodeConfig, NodeError, Output, StateMachine, Ticket,
-};
+use super::super::{Input, MessageError, Node, NodeConfig, Output, Ticket};
+use super::clients::Asked;
+use super::faults::Faults;
+use super::machine::{self, Machine};
+use super::replacing::Joiner;
 
 /// Ticks until an unanswered proposal is unknown.
 pub(super) const DEADLINE: u64 = 40;
-const MEMBERS: [NodeId; 3] = [NodeId(1), NodeId(2), NodeId(3)];
-
-/// Applies each operation once, whatever number of times it is proposed.
-#[derive(Default)]
-struct Machine {
-    order: Vec<u64>,
-    places: BTreeMap<u64, usize>,
-}
-
-impl StateMachine for Machine {
-    type Outcome = usize;
-    fn apply(&mut self, data: &[u8]) -> usize {
-        let operation = u64::from_be_bytes(data.try_into().unwrap());
-        let next = self.order.len();
-        let place = *self.places.entry(operation).or_insert(next);
-        if place == next {
-            self.order.push(operation);
-        }
-        place
-    }
-    fn snapshot(&self) -> Vec<u8> {
-        self.order
-            .iter()
-            .flat_map(|operation| operation.to_be_bytes())
-            .collect()
-    }
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), String> {
-        let operations = snapshot.chunks(8).map(|bytes| bytes.try_into().unwrap());
-        self.order = operations.map(u64::from_be_bytes).collect();
-        self.places = self
-            .order
-            .iter()
-            .enumerate()
-            .map(|(place, op)| (*op, place))
-            .collect();
-        Ok(())
-    }
-}
-
-/// How bad the network is; drawn per seed, so that seeds differ in kind.
-#[derive(Clone, Copy)]
-pub(super) struct Faults {
-    drop_percent: u64,
-    double_percent: u64,
-    longest_delay: u64,
-    /// Mean ticks between changes of the partition; 0 = never.
-    partition_every: u64,
-    /// Percent of ticks on which some node cuts its log.
-    cut_percent: u64,
-    /// Percent of ticks that a node misses: clocks differ.
-    slow_percent: u64,
-}
-
-impl Faults {
-    pub(super) fn none() -> Self {
-        Self {
-            drop_percent: 0,
-            double_percent: 0,
-            longest_delay: 1,
-            partition_every: 0,
-            cut_percent: 0,
-            slow_percent: 0,
-        }
-    }
-
-    pub(super) fn drawn(seed: u64) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xfa01);
-        Self {
-            drop_percent: rng.next_u64() % 25,
-            double_percent: rng.next_u64() % 20,
-            longest_delay: 1 + rng.next_u64() % 12,
-            partition_every: [0, 40, 80, 160][rng.next_u64() as usize % 4],
-            cut_percent: [0, 2, 10, 50][rng.next_u64() as usize % 4],
-            slow_percent: rng.next_u64() % 30,
-        }
-    }
-}
-
-/// What a client waits for.
-enum Asked {
-    Operation(u64),
-    /// What had been acknowledged when the read was asked.
-    Read(BTreeSet<u64>),
-}
 
 pub(super) struct Sim {
-    rng: ChaCha8Rng,
-    faults: Faults,
-    now: u64,
-    nodes: BTreeMap<NodeId, Node<Machine>>,
-    network: BTreeMap<(u64, u64), (NodeId, NodeId, RaftMessage)>,
-    sent: u64,
-    cut: BTreeSet<(NodeId, NodeId)>,
-    asked: BTreeMap<(NodeId, Ticket), Asked>,
+    pub(super) rng: ChaCha8Rng,
+    pub(super) faults: Faults,
+    pub(super) now: u64,
+    pub(super) nodes: BTreeMap<NodeId, Node<Machine>>,
+    pub(super) network: BTreeMap<(u64, u64), (NodeId, NodeId, RaftMessage)>,
+    pub(super) sent: u64,
+    pub(super) cut: BTreeSet<(NodeId, NodeId)>,
+    pub(super) asked: BTreeMap<(NodeId, Ticket), Asked>,
     /// Per node, so that two nodes use the same numbers.
-    next_ticket: BTreeMap<NodeId, u64>,
-    next_operation: u64,
-    retry: Vec<u64>,
-    clients: bool,
+    pub(super) next_ticket: BTreeMap<NodeId, u64>,
+    pub(super) next_operation: u64,
+    pub(super) retry: Vec<u64>,
+    pub(super) clients: bool,
     /// Clients ask at every tick.
-    eager: bool,
+    pub(super) eager: bool,
     /// The one history: every replica's order is a prefix of it.
-    truth: Vec<u64>,
-    acknowledged: BTreeMap<u64, usize>,
-    leader_of_term: BTreeMap<u64, NodeId>,
-    reads: u64,
+    pub(super) truth: Vec<u64>,
+    pub(super) acknowledged: BTreeMap<u64, usize>,
+    pub(super) leader_of_term: BTreeMap<u64, NodeId>,
+    pub(super) reads: u64,
+    /// Processes that ask for a dead one's place.
+    pub(super) joiners: Vec<Joiner>,
+    /// Processes that are stopped, as by SIGSTOP.
+    pub(super) paused: BTreeMap<NodeId, Node<Machine>>,
+    /// Members at birth, and so at any time.
+    pub(super) size: u64,
+    pub(super) next_key: u64,
+    pub(super) used_ids: BTreeSet<NodeId>,
+    /// A dead place gets a new process by itself.
+    pub(super) supervised: bool,
+    /// Processes that ended because they heard that they are no members any more.
+    pub(super) removed: u64,
     /// Snapshots sent.
     pub(super) snapshots: u64,
-    trace: Digest,
+    pub(super) trace: Digest,
 }
 
 impl Sim {
     pub(super) fn new(seed: u64, faults: Faults) -> Self {
-        let nodes = MEMBERS
-            .into_iter()
-            .map(|id| {
-                let config = NodeConfig {
-                    id,
-                    voters: MEMBERS.to_vec(),
-                    election_seed: seed,
-                    deadline_ticks: DEADLINE,
-                };
-                (id, Node::bootstrap(&config, Machine::default()).unwrap())
-            })
-            .collect();
+        Self::of(3, seed, faults)
+    }
+
+    /// A cluster of `size` members.
+    pub(super) fn of(size: u64, seed: u64, faults: Faults) -> Self {
+        let ids: Vec<_> = (1..=size).map(NodeId).collect();
+        let members = Members::founded(ids.iter().map(|id| (*id, machine::key(id.0))));
+        let start = |id: &NodeId| {
+            let config = NodeConfig {
+                id: *id,
+                voters: ids.clone(),
+                election_seed: seed,
+                deadline_ticks: DEADLINE,
+            };
+            let machine = Machine::new(members.clone());
+            (*id, Node::bootstrap(&config, machine).unwrap())
+        };
+        let nodes = ids.iter().map(start).collect();
         Self {
             rng: ChaCha8Rng::seed_from_u64(seed),
             faults,
@@ -156,6 +93,13 @@ impl Sim {
             acknowledged: BTreeMap::new(),
             leader_of_term: BTreeMap::new(),
             reads: 0,
+            joiners: Vec::new(),
+            paused: BTreeMap::new(),
+            size,
+            next_key: 100,
+            used_ids: ids.into_iter().collect(),
+            supervised: false,
+            removed: 0,
             snapshots: 0,
             trace: Digest::of(b""),
         }
@@ -166,8 +110,7 @@ impl Sim {
             self.now += 1;
             self.change_partition();
             self.deliver();
-            let alive: Vec<NodeId> = self.nodes.keys().copied().collect();
-            for id in alive {
+            for id in self.alive() {
                 if !self.chance(self.faults.slow_percent) {
                     self.step(id, Input::Tick);
                 }
@@ -175,6 +118,7 @@ impl Sim {
             if self.clients {
                 self.client();
             }
+            self.replace();
             if self.chance(self.faults.cut_percent) {
                 let node = self.any_node();
                 self.step(node, Input::Cut);
@@ -199,12 +143,13 @@ impl Sim {
         }
     }
 
-    fn step(&mut self, id: NodeId, input: Input) {
+    pub(super) fn step(&mut self, id: NodeId, input: Input) {
         let Some(node) = self.nodes.get_mut(&id) else {
             return;
         };
         let outputs = node.handle(input);
         self.check_history(id);
+        self.check_membership(id);
         for output in outputs {
             match output {
                 Output::Send { to, message } => self.send(id, to, message),
@@ -215,6 +160,15 @@ impl Sim {
                     assert_eq!(first, id, "two leaders in term {}", role.term);
                 }
                 Output::Role(_) => {}
+                // A process that was a member once: it is told, and ends.
+                Output::Refused {
+                    from,
+                    error: MessageError::NotMember(gone),
+                } => {
+                    assert_eq!(from, gone);
+                    self.end(gone);
+                }
+                Output::Removed => self.end(id),
                 Output::Refused { from, error } => panic!("{id} refused {from}: {error}"),
                 Output::Broken(why) => panic!("{id} is broken: {why}"),
             }
@@ -236,118 +190,17 @@ impl Sim {
         }
     }
 
-    fn client(&mut self) {
-        if self.eager || self.chance(40) {
-            let operation = self.retry.pop().unwrap_or_else(|| {
-                self.next_operation += 1;
-                self.next_operation
-            });
-            self.propose(operation);
-        }
-        if self.eager || self.chance(15) {
-            let node = self.any_node();
-            let ticket = self.ticket(node);
-            let before = self.acknowledged.keys().copied().collect();
-            self.asked.insert((node, ticket), Asked::Read(before));
-            self.step(node, Input::Read { ticket });
-        }
-    }
-
-    fn propose(&mut self, operation: u64) {
-        let node = self.any_node();
-        let ticket = self.ticket(node);
-        self.asked
-            .insert((node, ticket), Asked::Operation(operation));
-        self.step(
-            node,
-            Input::Propose {
-                ticket,
-                data: operation.to_be_bytes().to_vec(),
-            },
-        );
-    }
-
-    fn answered(&mut self, id: NodeId, ticket: Ticket, result: Result<usize, NodeError>) {
-        let Some(Asked::Operation(operation)) = self.asked.remove(&(id, ticket)) else {
-            panic!("{id} answered {ticket:?}, which nobody asked");
-        };
-        match result {
-            Ok(place) => {
-                self.note(&[id.0, operation, place as u64]);
-                assert_eq!(
-                    self.truth.get(place),
-                    Some(&operation),
-                    "acknowledged, not applied"
-                );
-                let first = *self.acknowledged.entry(operation).or_insert(place);
-                assert_eq!(first, place, "one operation, two outcomes");
-            }
-            // The client does what it is told: the same request again.
-            Err(NodeError::NotLeader { .. } | NodeError::Busy | NodeError::Unknown) => {
-                self.retry.push(operation);
-            }
-            Err(other) => panic!("{other}"),
-        }
-    }
-
-    fn read_answered(&mut self, id: NodeId, ticket: Ticket, result: Result<(), NodeError>) {
-        let Some(Asked::Read(before)) = self.asked.remove(&(id, ticket)) else {
-            panic!("{id} answered read {ticket:?}, which nobody asked");
-        };
-        if result.is_ok() {
-            self.reads += 1;
-            let seen = &self.nodes[&id].machine().places;
-            assert!(
-                before.iter().all(|op| seen.contains_key(op)),
-                "a stale read at {id}"
-            );
-        }
-    }
-
-    /// Every replica applies one history.
-    fn check_history(&mut self, id: NodeId) {
-        let order = &self.nodes[&id].machine().order;
-        let common = order.len().min(self.truth.len());
-        assert_eq!(
-            order[..common],
-            self.truth[..common],
-            "node {id} applied another history"
-        );
-        self.truth.extend_from_slice(&order[common..]);
-    }
-
-    fn check_logs(&self) {
-        for (a, left) in &self.nodes {
-            for (b, right) in self.nodes.range(NodeId(a.0 + 1)..) {
-                let (left, right) = (left.raw.store().all(), right.raw.store().all());
-                // Where both still have entries.
-                let (Some(x), Some(y)) = (left.first(), right.first()) else {
-                    continue;
-                };
-                let first = x.index.max(y.index);
-                let left = &left[left.len().min((first - x.index) as usize)..];
-                let right = &right[right.len().min((first - y.index) as usize)..];
-                let both = left.iter().zip(right);
-                let Some(last) = both.clone().rposition(|(x, y)| x.term == y.term) else {
-                    continue;
-                };
-                for (x, y) in both.take(last + 1) {
-                    assert_eq!(x, y, "logs of {a} and {b} differ below a common term");
-                }
-            }
-        }
-    }
-
     fn change_partition(&mut self) {
         let every = self.faults.partition_every;
         if every == 0 || self.draw(every) != 0 {
             return;
         }
         self.cut.clear();
-        let alone = MEMBERS[self.draw(3) as usize];
+        let all = self.alive();
+        let alone = self.any_node();
         // None, one node cut off, or only one direction of it.
         let kind = self.draw(4);
-        for other in MEMBERS {
+        for other in all {
             if kind >= 1 {
                 self.cut.insert((alone, other));
             }
@@ -357,16 +210,30 @@ impl Sim {
         }
     }
 
+    pub(super) fn alive(&self) -> Vec<NodeId> {
+        self.nodes.keys().copied().collect()
+    }
+
+    pub(super) fn leader(&self) -> Option<NodeId> {
+        let mut leaders = self.nodes.values().filter(|node| node.status().is_leader);
+        leaders.next().map(|node| node.id)
+    }
+
     /// A process that dies takes its state along: it never comes back (I10).
     pub(super) fn crash_one(&mut self) {
         let id = self.any_node();
+        self.kill(id);
+    }
+
+    pub(super) fn kill(&mut self, id: NodeId) {
         self.nodes.remove(&id);
-        let lost: Vec<_> = self
-            .asked
-            .keys()
-            .filter(|(node, _)| *node == id)
-            .copied()
-            .collect();
+        self.forget_asked(id);
+    }
+
+    /// Who asked a dead process asks again.
+    fn forget_asked(&mut self, id: NodeId) {
+        let mine = |(node, _): &&(NodeId, Ticket)| *node == id;
+        let lost: Vec<_> = self.asked.keys().filter(mine).copied().collect();
         for key in lost {
             if let Some(Asked::Operation(operation)) = self.asked.remove(&key) {
                 self.retry.push(operation);
@@ -381,7 +248,7 @@ impl Sim {
             .find(|n| !n.status().is_leader)
             .unwrap()
             .id;
-        for other in MEMBERS {
+        for other in self.alive() {
             self.cut.extend([(alone, other), (other, alone)]);
         }
         alone
@@ -389,7 +256,7 @@ impl Sim {
 
     /// What is not applied yet stays.
     pub(super) fn cut_all_logs(&mut self) {
-        for id in MEMBERS {
+        for id in self.alive() {
             self.step(id, Input::Cut);
             let status = self.nodes[&id].status();
             assert!(
@@ -409,143 +276,33 @@ impl Sim {
         self.clients = false;
     }
 
-    /// Liveness: new operations are acknowledged.
-    pub(super) fn must_serve(&mut self, ticks: u64) {
-        let before = (self.acknowledged.len(), self.reads);
-        self.eager = true;
-        self.run(ticks);
-        self.eager = false;
-        assert!(
-            self.acknowledged.len() > before.0,
-            "no progress in {ticks} ticks"
-        );
-        assert!(self.reads > before.1, "no read in {ticks} ticks");
-    }
-
-    /// After quiet, all live replicas are equal and hold everything acknowledged.
-    pub(super) fn must_agree(&mut self) {
-        self.stop_clients();
-        self.run(DEADLINE + 20);
-        let mut heads = BTreeSet::new();
-        for node in self.nodes.values() {
-            heads.insert((node.applied, node.head));
-            assert_eq!(node.machine().order, self.truth);
-        }
-        assert_eq!(heads.len(), 1, "replicas differ: {heads:?}");
-        for (operation, place) in &self.acknowledged {
-            assert_eq!(
-                self.truth.get(*place),
-                Some(operation),
-                "acknowledged, then lost"
-            );
-        }
-    }
-
-    /// A follower knows the leader and does nothing.
-    pub(super) fn check_redirect(&mut self) {
-        let leader = self
-            .nodes
-            .values()
-            .find(|n| n.status().is_leader)
-            .unwrap()
-            .id;
-        let follower = MEMBERS.into_iter().find(|id| *id != leader).unwrap();
-        let input = Input::Propose {
-            ticket: Ticket(9000),
-            data: vec![0; 8],
-        };
-        let out = self.nodes.get_mut(&follower).unwrap().handle(input);
-        let error = Err(NodeError::NotLeader {
-            leader: Some(leader),
-        });
-        assert_eq!(
-            out,
-            [Output::Done {
-                ticket: Ticket(9000),
-                result: error
-            }]
-        );
-    }
-
-    /// The queue, the entry's size and the ticket are bounded.
-    pub(super) fn check_bounds(&mut self) {
-        let node = self
-            .nodes
-            .values_mut()
-            .find(|n| n.status().is_leader)
-            .unwrap();
-        let mut ask = |ticket, data: Vec<u8>| {
-            node.handle(Input::Propose {
-                ticket: Ticket(ticket),
-                data,
-            })
-            .into_iter()
-            .find_map(|o| match o {
-                Output::Done {
-                    result: Err(error), ..
-                } => Some(error),
-                _ => None,
-            })
-        };
-        assert!(matches!(ask(1, vec![]), Some(NodeError::TooLarge { .. })));
-        assert!(matches!(
-            ask(1, vec![0; MAX_ENTRY_BYTES + 1]),
-            Some(NodeError::TooLarge { .. })
-        ));
-        assert_eq!(ask(10, vec![0; 8]), None);
-        assert_eq!(
-            ask(10, vec![0; 8]),
-            Some(NodeError::DuplicateTicket(Ticket(10)))
-        );
-        let refused = (0..2000)
-            .filter_map(|n| ask(100 + n, vec![0; 8]))
-            .collect::<Vec<_>>();
-        assert_eq!(refused.len(), 2000 - 1023);
-        assert!(refused.iter().all(|error| *error == NodeError::Busy));
-    }
-
-    pub(super) fn acknowledged(&self) -> usize {
-        self.acknowledged.len()
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.asked.len()
-    }
-
-    pub(super) fn leaders(&self) -> usize {
-        self.nodes
-            .values()
-            .filter(|node| node.status().is_leader)
-            .count()
-    }
-
     pub(super) fn trace(&self) -> Digest {
         self.trace
     }
 
-    fn note(&mut self, numbers: &[u64]) {
+    pub(super) fn note(&mut self, numbers: &[u64]) {
         let mut bytes = self.trace.to_vec();
         bytes.extend(self.now.to_be_bytes());
         bytes.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
         self.trace = Digest::of(&bytes);
     }
 
-    fn any_node(&mut self) -> NodeId {
-        let alive: Vec<NodeId> = self.nodes.keys().copied().collect();
+    pub(super) fn any_node(&mut self) -> NodeId {
+        let alive = self.alive();
         alive[self.draw(alive.len() as u64) as usize]
     }
 
-    fn ticket(&mut self, node: NodeId) -> Ticket {
+    pub(super) fn ticket(&mut self, node: NodeId) -> Ticket {
         let next = self.next_ticket.entry(node).or_insert(0);
         *next += 1;
         Ticket(*next)
     }
 
-    fn draw(&mut self, below: u64) -> u64 {
+    pub(super) fn draw(&mut self, below: u64) -> u64 {
         self.rng.next_u64() % below.max(1)
     }
 
-    fn chance(&mut self, percent: u64) -> bool {
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.draw(100) < percent
     }
 }
