@@ -123,7 +123,9 @@ impl Depot {
                     .find(&digest.into())
                     .map(|(policy, epoch)| upload_path(policy, epoch, digest))
             }
-            Kind::Sealed | Kind::Program => Some(plain_path(kind, digest)),
+            Kind::Sealed | Kind::Program | Kind::Plan | Kind::Inputs => {
+                Some(plain_path(kind, digest))
+            }
         };
         let Some(at) = at else { return Err(missing) };
         self.store.get(&at).await?.ok_or(missing)

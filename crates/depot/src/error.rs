@@ -10,7 +10,10 @@ use tonic::{Code, Status};
 #[non_exhaustive]
 pub enum DepotError {
     /// A kind that does not exist.
-    #[error("object kind {number} is not known: send 1 (upload), 2 (sealed) or 3 (program)")]
+    #[error(
+        "object kind {number} is not known: send 1 (upload), 2 (sealed), 3 (program), 4 (plan) or \
+         5 (inputs)"
+    )]
     Kind {
         /// The number on the wire.
         number: i32,

@@ -13,6 +13,10 @@ pub enum Kind {
     Sealed,
     /// A public program bundle.
     Program,
+    /// A run's plan: public.
+    Plan,
+    /// The sorted blob digests of a run: public.
+    Inputs,
 }
 
 impl Kind {
@@ -22,6 +26,8 @@ impl Kind {
             Self::Upload => "upload",
             Self::Sealed => "sealed",
             Self::Program => "program",
+            Self::Plan => "plan",
+            Self::Inputs => "inputs",
         }
     }
 
@@ -31,6 +37,8 @@ impl Kind {
             Ok(ObjectKind::Upload) => Ok(Self::Upload),
             Ok(ObjectKind::Sealed) => Ok(Self::Sealed),
             Ok(ObjectKind::Program) => Ok(Self::Program),
+            Ok(ObjectKind::Plan) => Ok(Self::Plan),
+            Ok(ObjectKind::Inputs) => Ok(Self::Inputs),
             Ok(ObjectKind::Unspecified) | Err(_) => Err(DepotError::Kind { number }),
         }
     }

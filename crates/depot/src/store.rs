@@ -60,6 +60,7 @@ impl Store {
         if let Some(parent) = path.parent() {
             sync_folder(parent).map_err(refuse)?;
         }
+        sweep(&path).map_err(refuse)?;
         let objects = LocalFileSystem::new_with_prefix(&path)?.with_fsync(true);
         Ok(Self {
             objects: Arc::new(objects),
@@ -130,6 +131,26 @@ impl Store {
             .map_err(|e| failed(e.into()))?
             .map_err(|e| failed(e.into()))
     }
+}
+
+/// Removes what a killed process was writing: `DIGEST#N`, never linked under its own name, never
+/// listed, never acknowledged. Nothing else is touched.
+fn sweep(folder: &FilePath) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sweep(&entry.path())?;
+        } else if is_leftover(&entry.file_name().to_string_lossy()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn is_leftover(name: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    name.split_once('#')
+        .is_some_and(|(digest, n)| digest.parse::<siegel_ident::Digest>().is_ok() && digits(n))
 }
 
 fn sync_folder(path: &FilePath) -> std::io::Result<()> {

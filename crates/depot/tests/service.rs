@@ -156,6 +156,36 @@ async fn uploads_survive_a_kill_and_list_in_order() {
     );
 }
 
+// I8: catches half an upload that is listed, served, or in the way of the whole one. A kill leaves
+// the bytes under a name with a number, whole or not.
+#[tokio::test]
+async fn what_a_kill_left_half_written_is_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut client, task) = start(folder(dir.path()), Limits::default()).await;
+    let (kept, lost) = (upload(1, 1), upload(2, 1));
+    put(&mut client, ObjectKind::Upload, &kept).await.unwrap();
+    task.abort();
+    let name = Digest::of(&lost).to_string();
+    let shelf = dir
+        .path()
+        .join(format!("upload/{}/1/{}", policy(), &name[..2]));
+    std::fs::create_dir_all(&shelf).unwrap();
+    std::fs::write(shelf.join(format!("{name}#1")), &lost[..100]).unwrap();
+    std::fs::write(shelf.join(format!("{name}#2")), &lost).unwrap();
+    let before = files(dir.path());
+
+    let (mut client, _task) = start(folder(dir.path()), Limits::default()).await;
+    assert_eq!(list(&mut client, 1).await, [Digest::of(&kept).to_vec()]);
+    let missing = get(&mut client, ObjectKind::Upload, Digest::of(&lost)).await;
+    assert_eq!(refusal(&missing.unwrap_err()).code, "not-found");
+    assert_eq!(files(dir.path()), before - 2, "leftovers fill the disk");
+    let duplicate = put(&mut client, ObjectKind::Upload, &lost).await.unwrap();
+    assert!(!duplicate);
+    assert_eq!(list(&mut client, 1).await.len(), 2);
+    let whole = get(&mut client, ObjectKind::Upload, Digest::of(&lost)).await;
+    assert_eq!(whole.unwrap(), lost);
+}
+
 // I4: a retry sends the same bytes; catches a second copy, or an error instead of "duplicate".
 #[tokio::test]
 async fn the_same_bytes_twice_are_one_object() {

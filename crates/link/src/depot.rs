@@ -2,6 +2,7 @@
 //! the digest that was asked for (I2), and bounded (I14).
 
 use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 pub use siegel_wire::v1::ObjectKind;
 use siegel_wire::v1::depot_client::DepotClient as Rpc;
 use siegel_wire::v1::{GetRequest, ListRequest, PutChunk};
+use tonic::Code;
 use tonic::transport::Channel;
 
 use crate::LinkError;
@@ -34,6 +36,9 @@ pub struct PutOutcome {
     pub digest: Digest,
     /// The same bytes were there already.
     pub duplicate: bool,
+    /// How often they were sent. After the first time the duplicate may be our own: the depot
+    /// stored it and died before it could say so.
+    pub attempts: u32,
 }
 
 impl DepotClient {
@@ -56,8 +61,10 @@ impl DepotClient {
     /// Stores an object; durable when this returns.
     pub async fn put(&self, kind: ObjectKind, bytes: Bytes) -> Result<PutOutcome, LinkError> {
         let digest = Digest::of(&bytes);
+        let attempts = AtomicU32::new(0);
         let duplicate = self
             .patiently(|mut rpc| {
+                attempts.fetch_add(1, Ordering::Relaxed);
                 let chunks = put_chunks(kind, digest, bytes.clone());
                 async move {
                     let reply =
@@ -66,7 +73,11 @@ impl DepotClient {
                 }
             })
             .await?;
-        Ok(PutOutcome { digest, duplicate })
+        Ok(PutOutcome {
+            digest,
+            duplicate,
+            attempts: attempts.into_inner(),
+        })
     }
 
     /// Fetches an object of at most `max` bytes and checks its digest.
@@ -152,7 +163,7 @@ impl DepotClient {
         let mut pause = Duration::from_millis(50);
         loop {
             match call(self.rpc.clone()).await {
-                Err(error) if error.is_transient() && tokio::time::Instant::now() < give_up => {
+                Err(error) if is_away(&error) && tokio::time::Instant::now() < give_up => {
                     tracing::debug!(%error, "depot is away, trying again");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
@@ -160,6 +171,17 @@ impl DepotClient {
                 result => return result,
             }
         }
+    }
+}
+
+/// A connection that broke half-way comes as INTERNAL or ABORTED from the HTTP/2 layer; a depot
+/// that refuses with such a code says so in a typed refusal. The one refusal that may pass is that of
+/// a store that failed, as that of a depot that is just ending; a full store has another code.
+fn is_away(error: &LinkError) -> bool {
+    match error {
+        LinkError::Rpc(status) if matches!(status.code(), Code::Internal | Code::Aborted) => true,
+        LinkError::Refused(refusal) => refusal.code == "store-failed",
+        error => error.is_transient(),
     }
 }
 

@@ -107,6 +107,16 @@ pub enum RekorError {
 }
 
 impl RekorError {
+    /// True if the same request may go later: the log was away or restarting, not unwilling.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Network { source, .. } => !source.is_builder(),
+            Self::Refused { status, .. } => (502..=504).contains(status),
+            Self::Busy => true,
+            _ => false,
+        }
+    }
+
     /// Sorts a system error: no space has its own variant.
     pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         match source.kind() {

@@ -139,7 +139,10 @@ impl Loop {
             return Err(RekorError::Stopped);
         }
         let (store, start) = (&self.shared.store, self.shared.store.entries_len()?);
-        let old_size = self.shared.published().size;
+        let (old_size, old_note) = {
+            let published = self.shared.published();
+            (published.size, published.note.clone())
+        };
         let mut bytes = Vec::new();
         let mut bodies = Vec::new();
         for (leaf, body) in fresh {
@@ -151,7 +154,10 @@ impl Loop {
             .and_then(|()| self.publish(fresh, &bodies));
         if published.is_err() {
             self.forget(old_size);
-            if store.entries_truncate(start).is_err() {
+            // A save that failed late may have put the new checkpoint in place: then its entries
+            // must stay, or the folder would promise more than it has. The restart sorts it out.
+            let promised = store.checkpoint_load().ok().flatten();
+            if promised.as_ref() != Some(&old_note) || store.entries_truncate(start).is_err() {
                 self.stopped = true;
             }
         }

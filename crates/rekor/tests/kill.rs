@@ -10,12 +10,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use siegel_ident::Secret;
-use siegel_rekor::{Log, LogClient, LogKey, PolicySigner, Storage, serve};
+use siegel_rekor::{Log, LogClient, LogKey, PolicySigner, RekorError, Storage, serve};
 use siegel_translog::merkle::{leaf_hash, root};
 use siegel_translog::{Statement, predicate, verify_logged};
 use tokio::net::TcpListener;
 
 const FOLDER: &str = "SIEGEL_TEST_LOG_FOLDER";
+const LISTEN: &str = "SIEGEL_TEST_LOG_LISTEN";
 const READY: &str = "listening on ";
 
 fn key() -> LogKey {
@@ -28,7 +29,8 @@ async fn the_server() {
         return;
     };
     let log = Log::open(&Storage::folder(folder), key()).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listen = std::env::var(LISTEN).unwrap();
+    let listener = TcpListener::bind(listen).await.unwrap();
     println!("\n{READY}http://{}", listener.local_addr().unwrap());
     std::io::stdout().flush().unwrap();
     serve(listener, log, std::future::pending()).await.unwrap();
@@ -38,9 +40,14 @@ struct Server(Child);
 
 impl Server {
     fn start(folder: &Path) -> (Self, LogClient) {
+        Self::start_at(folder, "127.0.0.1:0")
+    }
+
+    fn start_at(folder: &Path, listen: &str) -> (Self, LogClient) {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["the_server", "--exact", "--nocapture"])
             .env(FOLDER, folder)
+            .env(LISTEN, listen)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -121,5 +128,67 @@ async fn i8_nothing_acknowledged_is_lost_by_a_kill() {
             artifact
         );
     }
+    server.kill();
+}
+
+// Catches an errand that gives up while the log is being restarted, one whose retry logs its entry
+// a second time, and one that takes a refusal for an absence.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i8_a_patient_client_logs_everything_once_over_kills() {
+    let dir = tempfile::tempdir().unwrap();
+    let signer = PolicySigner::generate().unwrap();
+    let (mut server, client) = Server::start(dir.path());
+    let listen = client
+        .url()
+        .trim_start_matches("http://")
+        .trim_end_matches('/')
+        .to_owned();
+    let client = client.with_patience(Duration::from_secs(60));
+    let folder = dir.path().to_owned();
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let killer = std::thread::spawn(move || {
+        for round in 0..200u64 {
+            std::thread::sleep(Duration::from_millis(5 + 7 * (round % 10)));
+            server.kill();
+            server = Server::start_at(&folder, &listen).0;
+            if is_done.try_recv().is_ok() {
+                return (server, round);
+            }
+        }
+        panic!("the client never finished");
+    });
+    let mut places = std::collections::BTreeSet::new();
+    for i in 0..40 {
+        let artifact = format!("{{\"i\":{i}}}").into_bytes();
+        let statement = Statement::about("policy/demo", &artifact, predicate::POLICY);
+        let envelope = signer.sign(&statement).unwrap();
+        let bundle = client
+            .publish(&envelope, &signer.key(), &artifact)
+            .await
+            .unwrap();
+        let logged = verify_logged(
+            &bundle,
+            &artifact,
+            predicate::POLICY,
+            None,
+            &key().anchors(),
+        );
+        places.insert(logged.unwrap().log_index);
+    }
+    done.send(()).unwrap();
+    let (server, rounds) = tokio::task::spawn_blocking(|| killer.join().unwrap())
+        .await
+        .unwrap();
+    assert!(rounds > 1, "the log was hardly ever killed");
+    assert_eq!(places, (0..40).collect());
+    let note = client.checkpoint().await.unwrap();
+    assert_eq!(key().anchors().verify_checkpoint(&note).unwrap().size, 40);
+    let unknown = siegel_ident::Digest::of(b"unknown");
+    let unknown = client.archive_get(&unknown);
+    let answer = tokio::time::timeout(Duration::from_secs(30), unknown).await;
+    assert!(matches!(
+        answer.expect("no patience with refusals"),
+        Err(RekorError::NotFound(_))
+    ));
     server.kill();
 }

@@ -11,7 +11,7 @@ use siegel_wire::v1::{GetChunk, GetRequest, ListPage, ListRequest, PutChunk, Put
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::depot::{DepotClient, ObjectKind, PutOutcome};
-use crate::{LinkError, Net, server};
+use crate::{LinkError, Net, refusal, refusal_to_status, server};
 
 const MIB: usize = 1 << 20;
 
@@ -20,6 +20,8 @@ const MIB: usize = 1 << 20;
 struct Fake {
     objects: Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>,
     listed: Vec<Vec<u8>>,
+    /// Refusals of the first puts, the last one first.
+    refusals: Arc<Mutex<Vec<&'static str>>>,
 }
 
 type Answer<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -31,6 +33,10 @@ impl Depot for Fake {
         request: Request<Streaming<PutChunk>>,
     ) -> Result<Response<PutReply>, Status> {
         let mut chunks = request.into_inner();
+        if let Some(code) = self.refusals.lock().unwrap().pop() {
+            let refused = refusal(code, "", "depot", "as told");
+            return Err(refusal_to_status(&refused));
+        }
         let (mut digest, mut bytes) = (Vec::new(), Vec::new());
         let mut first = true;
         while let Some(chunk) = chunks.message().await? {
@@ -102,7 +108,8 @@ async fn objects_come_back_by_digest() {
             put,
             PutOutcome {
                 digest,
-                duplicate: false
+                duplicate: false,
+                attempts: 1,
             }
         );
         assert!(
@@ -213,4 +220,24 @@ async fn i8_patience_bridges_a_restart() {
     let depot = DepotServer::new(Fake::default());
     tokio::spawn(server().add_service(depot).serve_with_incoming(incoming));
     assert!(!put.await.unwrap().unwrap().duplicate);
+}
+
+// I8: catches a client that gives up on a store that only failed for a moment, or repeats a refusal
+// that stands.
+#[tokio::test]
+async fn i8_a_store_that_failed_is_asked_again_and_other_refusals_are_not() {
+    for (code, attempts) in [("store-failed", Some(3)), ("store-full", None)] {
+        let fake = Fake {
+            refusals: Arc::new(Mutex::new(vec![code; 2])),
+            ..Fake::default()
+        };
+        let client = client_of(fake.clone()).await;
+        let client = client.with_patience(Duration::from_secs(10));
+        let put = client
+            .put(ObjectKind::Upload, Bytes::from_static(b"x"))
+            .await;
+        assert_eq!(put.ok().map(|put| put.attempts), attempts, "{code}");
+        let left = fake.refusals.lock().unwrap().len();
+        assert_eq!(left, if attempts.is_some() { 0 } else { 1 });
+    }
 }

@@ -8,6 +8,7 @@ use siegel_ident::Digest;
 use siegel_translog::checkpoint::MAX_NOTE;
 use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TlogEntry};
+use tokio::time::Instant;
 
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
@@ -15,6 +16,9 @@ use crate::log::{TILE_WIDTH, same_bytes};
 use crate::server::{format_entries, parse_entries};
 
 const CONNECT: Duration = Duration::from_secs(5);
+/// First and longest pause while the log is away.
+const PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
 /// Longest entry bundle: 256 entries of 65,535 bytes with their lengths.
 const MAX_BUNDLE: usize = TILE_WIDTH as usize * (2 + u16::MAX as usize);
@@ -24,6 +28,7 @@ const MAX_BUNDLE: usize = TILE_WIDTH as usize * (2 + u16::MAX as usize);
 pub struct LogClient {
     base: Url,
     client: Client,
+    patience: Duration,
 }
 
 impl LogClient {
@@ -54,7 +59,20 @@ impl LogClient {
                 url: url.to_owned(),
                 source,
             })?;
-        Ok(Self { base, client })
+        Ok(Self {
+            base,
+            client,
+            patience: Duration::ZERO,
+        })
+    }
+
+    /// Retries for this long while the log is away (I8). Every call can be repeated: the same entry
+    /// again is the entry that is there, and objects are named by their digest. A refusal is never
+    /// repeated.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// The log's URL.
@@ -205,8 +223,31 @@ impl LogClient {
         Ok((url.to_string(), self.client.request(method, url)))
     }
 
-    /// Sends and reads at most `max` bytes of a successful answer.
+    /// The answer to a request, repeated while the log is away and patience lasts.
     async fn bytes(
+        &self,
+        url: &str,
+        request: RequestBuilder,
+        max: usize,
+    ) -> Result<Vec<u8>, RekorError> {
+        let give_up = Instant::now() + self.patience;
+        let mut pause = PAUSE;
+        // `None` only for bodies that are streams, and there are none.
+        while let Some(attempt) = request.try_clone() {
+            match self.once(url, attempt, max).await {
+                Err(error) if error.is_transient() && Instant::now() < give_up => {
+                    tracing::debug!(%error, "the log is away, trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                result => return result,
+            }
+        }
+        self.once(url, request, max).await
+    }
+
+    /// Sends and reads at most `max` bytes of a successful answer.
+    async fn once(
         &self,
         url: &str,
         request: RequestBuilder,

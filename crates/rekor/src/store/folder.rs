@@ -12,6 +12,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use siegel_ident::Digest;
 
@@ -27,6 +28,8 @@ pub(crate) struct Folder {
     dir: PathBuf,
     entries: File,
     entries_path: PathBuf,
+    /// Held while a folder of the archive is made and synced: whoever finds it there relies on it.
+    shelves: Mutex<()>,
     /// Distinguishes temporary names within this process.
     temporary: AtomicU64,
     _lock: File,
@@ -52,7 +55,9 @@ impl Folder {
             .create(true)
             .open(&entries_path)
             .map_err(failed)?;
+        // A killed process may have made folders of the archive that are not on the disk yet.
         remove_leftovers(dir)
+            .and_then(|()| sync_dir(&dir.join("archive")))
             .and_then(|()| sync_dir(dir))
             .map_err(failed)?;
         let temporary = AtomicU64::new(0);
@@ -60,6 +65,7 @@ impl Folder {
             dir: dir.to_owned(),
             entries,
             entries_path,
+            shelves: Mutex::default(),
             temporary,
             _lock: lock,
         })
@@ -128,9 +134,12 @@ impl Store for Folder {
         let failed = |e| RekorError::io("archive object", &path, e);
         // A rotten object is replaced, a good one is left alone.
         if read_object(&path)?.is_some_and(|old| old == bytes) {
+            // Whoever put it there may not have got as far as the sync.
+            sync_dir(path.parent().unwrap_or(&self.dir)).map_err(failed)?;
             return Ok(false);
         }
         if let Some(parent) = path.parent() {
+            let _shelf = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
             match fs::create_dir(parent) {
                 Ok(()) => sync_dir(&self.dir.join("archive")).map_err(failed)?,
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}

@@ -15,10 +15,12 @@ const APPEND: u8 = 1;
 const CHECKPOINT: u8 = 2;
 const APPEND_AND_TRUNCATE: u8 = 3;
 const ARCHIVE: u8 = 4;
+/// The checkpoint is in its place, and then the sync of its folder fails.
+const CHECKPOINT_LATE: u8 = 5;
 
-/// Memory that answers ENOSPC for one kind of write, after having written half of it.
+/// A store that answers ENOSPC for one kind of write, after having written half of it.
 struct Failing {
-    inner: Memory,
+    inner: Box<dyn Store>,
     what: Arc<AtomicU8>,
 }
 
@@ -52,7 +54,8 @@ impl Store for Failing {
     }
     fn checkpoint_save(&self, note: &str) -> Result<(), RekorError> {
         self.full(&[CHECKPOINT])?;
-        self.inner.checkpoint_save(note)
+        self.inner.checkpoint_save(note)?;
+        self.full(&[CHECKPOINT_LATE])
     }
     fn checkpoint_load(&self) -> Result<Option<String>, RekorError> {
         self.inner.checkpoint_load()
@@ -67,9 +70,13 @@ impl Store for Failing {
 }
 
 fn failing() -> (Log, Arc<AtomicU8>) {
+    failing_over(Box::new(Memory::default()))
+}
+
+fn failing_over(inner: Box<dyn Store>) -> (Log, Arc<AtomicU8>) {
     let what = Arc::new(AtomicU8::new(NOTHING));
     let store = Failing {
-        inner: Memory::default(),
+        inner,
         what: what.clone(),
     };
     (Log::over(Box::new(store), key()).unwrap(), what)
@@ -115,6 +122,27 @@ async fn a_write_that_cannot_be_undone_stops_the_log() {
     ));
     // What was there is still answered.
     assert_eq!(log.submit(&known).await.unwrap().log_index, 0);
+}
+
+/// Catches: a checkpoint on the disk that covers an entry which was taken back. The folder would be
+/// `Damaged` for ever.
+#[tokio::test]
+async fn i8_a_checkpoint_that_failed_late_keeps_its_entries() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = crate::store::Folder::open(dir.path()).unwrap();
+    let signer = PolicySigner::generate().unwrap();
+    let (log, what) = failing_over(Box::new(folder));
+    log.submit(&record(&signer, 0)).await.unwrap();
+    what.store(CHECKPOINT_LATE, Ordering::SeqCst);
+    let next = record(&signer, 1);
+    assert!(log.submit(&next).await.is_err());
+    assert_eq!(log.size(), 1, "nobody sees what is not certain");
+    what.store(NOTHING, Ordering::SeqCst);
+    assert!(matches!(log.submit(&next).await, Err(RekorError::Stopped)));
+    drop(log);
+    let log = Log::open(&Storage::folder(dir.path()), key()).unwrap();
+    assert_eq!(log.submit(&next).await.unwrap().log_index, 1);
+    assert_eq!(log.size(), 2);
 }
 
 #[tokio::test]
