@@ -9,7 +9,7 @@ use siegel_link::{Acceptor, LinkError, Refusal, SessionStream};
 use siegel_session::{Expect, PeerKeys, Setup};
 use siegel_wire::v1::{self, worker_request, worker_response};
 
-use crate::compute::{self, Tools};
+use crate::compute;
 use crate::serve::Node;
 use crate::stop::Stop;
 
@@ -87,13 +87,6 @@ impl Roots {
             .acquire()
             .await
             .map_err(|_| Stop::BadRequest)?;
-        let rng = node.platform.rng();
-        let tools = Tools {
-            kms: &node.kms,
-            depot: &node.depot,
-            runs: &node.runs,
-            rng,
-        };
-        compute::compute(tools, run, root, ask).await
+        compute::compute(node, run, root, ask).await
     }
 }

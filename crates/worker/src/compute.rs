@@ -1,155 +1,135 @@
 //! One question of the root: the sums of some blocks.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rand_core::CryptoRng;
-use siegel_ident::{Fencing, RunId, Step};
-use siegel_keys::{KeysError, WorkloadKms};
-use siegel_link::depot::DepotClient;
-use siegel_program::{BlockCount, BlockSum, Histogram, HistogramSpec, SumBuilder, SumPlace};
-use siegel_seal::{KemPublic, Suite, sealed_box};
+use futures::future::try_join_all;
+use siegel_ident::{Fencing, RunId};
+use siegel_keys::KeysError;
+use siegel_platform::Platform;
+use siegel_program::{Bundle, Record, SumBuilder};
 use siegel_session::PeerKeys;
 use siegel_wire::v1;
 
-use crate::inputs::Batches;
-use crate::open;
+use crate::job::Job;
+use crate::opened::{self, Opened};
+use crate::question::Question;
 use crate::run::Run;
-use crate::runs::Runs;
+use crate::serve::Node;
 use crate::stop::Stop;
 
-/// Most bytes of sealed sums in one answer; a session message holds 16 MiB.
-const ANSWER_MAX: usize = 15 * 1024 * 1024;
-
-/// What answering needs.
-pub(crate) struct Tools<'a, R> {
-    pub(crate) kms: &'a WorkloadKms,
-    pub(crate) depot: &'a DepotClient,
-    pub(crate) runs: &'a Runs,
-    pub(crate) rng: R,
-}
-
 /// Answers one question. A final refusal by the key service erases the run (I9).
-pub(crate) async fn compute<R: CryptoRng>(
-    mut tools: Tools<'_, R>,
+pub(crate) async fn compute(
+    node: &Node,
     run: RunId,
     root: &PeerKeys,
     ask: v1::ComputeBlocks,
 ) -> Result<v1::BlockSums, Stop> {
-    let run = tools.runs.get(run)?;
-    let question = Question::check(&run, root, ask)?;
-    let summed = tokio::select! {
-        summed = sums(&tools, &run, &question) => summed,
+    let run = node.runs.get(run)?;
+    run.check_root(root, Fencing(ask.fencing))?;
+    let answered = tokio::select! {
+        // First, so that no answer is given without a live lease.
+        biased;
         () = run.lease_over() => Err(Stop::NoLease(run.grant.run)),
+        stop = run.keep_renewing(&node.kms) => Err(stop),
+        answered = answer(node, &run, root, ask) => answered,
     };
-    let sums = match summed {
-        Err(over @ (Stop::Kms(KeysError::Refused(_)) | Stop::NoLease(_))) => {
-            tools.runs.erase(&run);
-            return Err(over);
-        }
-        summed => summed?,
+    if let Err(Stop::Kms(KeysError::Refused(_)) | Stop::NoLease(_)) = answered {
+        node.runs.erase(&run);
+    }
+    answered
+}
+
+/// Waits here, and works on plaintext elsewhere: the runtime stays free, whatever uploads hold.
+async fn answer(
+    node: &Node,
+    run: &Arc<Run>,
+    root: &PeerKeys,
+    ask: v1::ComputeBlocks,
+) -> Result<v1::BlockSums, Stop> {
+    let plan = run.kept.plan(&run.grant, &node.depot).await?;
+    let question = Question::check(run, plan, root, ask)?;
+    run.renew(&node.kms).await?;
+    let bundle = run.kept.bundle(&run.grant, &node.depot).await?;
+    question.check_program(run, &bundle)?;
+    let (job, _asker) = Job::new(run.clone(), question);
+    let opened = opened::opened(node, &job).await?;
+    let work = Work {
+        platform: node.platform.clone(),
+        job: job.clone(),
+        bundle,
+        opened,
+        next: AtomicUsize::new(0),
     };
-    let sealed = sums
-        .iter()
-        .map(|sum| question.seal(&mut tools.rng, &run, sum));
-    let blocks = sealed.collect::<Result<Vec<_>, Stop>>()?;
-    tracing::info!(run = %run.grant.run, step = %question.step, blocks = blocks.len(), "blocks summed");
+    let mut blocks = work.sums(node).await?;
+    blocks.sort_by_key(|sum| sum.block);
+    let step = job.question.step;
+    tracing::info!(run = %run.grant.run, %step, blocks = blocks.len(), "blocks summed");
     Ok(v1::BlockSums { blocks })
 }
 
-/// One pass over all uploads of the run.
-async fn sums<R>(
-    tools: &Tools<'_, R>,
-    run: &Arc<Run>,
-    question: &Question,
-) -> Result<Vec<BlockSum>, Stop> {
-    run.renew(tools.kms).await?;
-    let bundle = run.bundle(tools.depot).await?;
-    let histogram = Histogram::new(&question.spec, bundle).map_err(Stop::Program)?;
-    let digests = run.inputs(tools.depot).await?;
-    let mut sum = SumBuilder::new(&histogram, &run.index, question.blocks, &question.wanted)
-        .map_err(Stop::Blocks)?;
-    let mut batches = Batches::new(digests, tools.depot);
-    while let Some(batch) = batches.next().await? {
-        run.renew_in_time(tools.kms).await?;
-        for upload in batch {
-            // Nothing is opened without a live lease, be the process slow or paused (I9).
-            run.check_lease()?;
-            open::add(&run.grant, &upload, &mut sum);
-        }
-    }
-    sum.finish().map_err(|_| Stop::Sum)
+/// The sums of a question, shared by threads.
+struct Work {
+    platform: Platform,
+    job: Arc<Job>,
+    bundle: Arc<Bundle>,
+    opened: Arc<Opened>,
+    /// Which of the asked blocks comes next.
+    next: AtomicUsize,
 }
 
-/// A question that passed every check that needs no upload.
-struct Question {
-    fencing: Fencing,
-    step: Step,
-    intrinsic: u32,
-    spec: HistogramSpec,
-    spec_bytes: Vec<u8>,
-    blocks: BlockCount,
-    wanted: Vec<u32>,
-    root_kem: KemPublic,
-}
-
-impl Question {
-    fn check(run: &Run, root: &PeerKeys, ask: v1::ComputeBlocks) -> Result<Self, Stop> {
-        let (fencing, step) = (Fencing(ask.fencing), Step(ask.step));
-        run.check_root(root, fencing)?;
-        let spec = HistogramSpec::parse(&ask.spec).map_err(Stop::Spec)?;
-        spec.check_policy(&run.grant.policy).map_err(Stop::Spec)?;
-        let at = step
-            .0
-            .checked_sub(1)
-            .and_then(|at| usize::try_from(at).ok());
-        let allotted = at.and_then(|at| run.grant.parameters.steps.get(at));
-        if !spec.cost().within(*allotted.ok_or(Stop::Step(step))?) {
-            return Err(Stop::Cost(step));
-        }
-        let blocks = run.blocks();
-        if ask.block_count != blocks.get() {
-            let (found, expected) = (ask.block_count, blocks.get());
-            return Err(Stop::BlockCount { found, expected });
-        }
-        // 16: the message's own framing per block.
-        let each = sealed_box::sealed_box_len(Suite::XWing, spec.bins as usize * 8) + 16;
-        let (asked, max) = (ask.blocks.len(), ANSWER_MAX / each);
-        if asked > max {
-            return Err(Stop::TooManyBlocks { asked, max });
-        }
-        let root_kem = KemPublic::parse(&root.kem_key).map_err(|_| Stop::NotTheRoot)?;
-        Ok(Self {
-            fencing,
-            step,
-            intrinsic: ask.intrinsic,
-            spec,
-            spec_bytes: ask.spec,
-            blocks,
-            wanted: ask.blocks,
-            root_kem,
-        })
+impl Work {
+    /// Each task takes the next block until none is left; where there are fewer blocks than
+    /// threads, a task has several for the units of its block. A unit lives in one block and is
+    /// computed on one thread; sums are exact, so that it does not matter which thread that is
+    /// (I4, I7).
+    async fn sums(self, node: &Node) -> Result<Vec<v1::BlockSum>, Stop> {
+        let threads = node.pool.threads();
+        let tasks = self.job.question.wanted.len().clamp(1, threads);
+        let each = threads / tasks;
+        let work = Arc::new(self);
+        let tasks = (0..tasks).map(|_| {
+            let work = work.clone();
+            let share = move || work.share(each, &|| work.job.check());
+            node.pool.run_wide(each, share)
+        });
+        Ok(try_join_all(tasks).await?.into_iter().flatten().collect())
     }
 
-    /// Sealed to the root's per-boot key on top of the session; the length is public (I12).
-    fn seal(
+    /// `check` is asked before each record and unit. A unit whose leaf fails or returns no finite
+    /// numbers contributes zero, without an error and without a word: `program` sees to it, and
+    /// nothing here could tell (I12).
+    fn share(
         &self,
-        rng: &mut impl CryptoRng,
-        run: &Run,
-        sum: &BlockSum,
-    ) -> Result<v1::BlockSum, Stop> {
-        let place = SumPlace {
-            step: self.step,
-            intrinsic: self.intrinsic,
-            spec: &self.spec_bytes,
-            blocks: self.blocks,
-            block: sum.block(),
-        };
-        let info = BlockSum::seal_info(&run.grant.run, self.fencing, &place);
-        let plain = sum.to_bytes();
-        let sealed = sealed_box::seal_box(rng, &self.root_kem, &info, plain.expose());
-        Ok(v1::BlockSum {
-            block: sum.block(),
-            sealed: sealed.map_err(|_| Stop::Sum)?,
-        })
+        threads: usize,
+        check: &(dyn Fn() -> Result<(), Stop> + Sync),
+    ) -> Result<Vec<v1::BlockSum>, Stop> {
+        let (run, question) = (&*self.job.run, &self.job.question);
+        let query = question.query(&self.bundle).map_err(Stop::Program)?;
+        let mut rng = self.platform.rng();
+        let mut sealed = Vec::new();
+        while let Some(&block) = question
+            .wanted
+            .get(self.next.fetch_add(1, Ordering::Relaxed))
+        {
+            let sum = SumBuilder::new(&query, &run.index, question.blocks, &[block]);
+            let mut sum = sum.map_err(Stop::Blocks)?;
+            for plaintext in self.opened.of(block) {
+                check()?;
+                if let Ok(record) = Record::decode(plaintext.expose()) {
+                    sum.add(&record);
+                }
+            }
+            let summed = sum.finish_with(threads, &|| check().is_ok());
+            // Also for a block without units; and says why it was interrupted.
+            check()?;
+            for sum in summed.map_err(|_| Stop::Sum)? {
+                sealed.push(question.seal(&mut rng, run, &sum)?);
+            }
+        }
+        Ok(sealed)
     }
 }
+
+#[cfg(test)]
+mod tests;

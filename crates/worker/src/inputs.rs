@@ -3,12 +3,14 @@
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
 use futures::{FutureExt as _, StreamExt as _};
-use siegel_ident::BlobDigest;
+use siegel_ident::{BlobDigest, Digest, InputRoot};
 use siegel_keys::WorkerGrant;
+use siegel_link::LinkError;
 use siegel_link::depot::{DepotClient, ObjectKind};
 use siegel_program::input_root;
 use siegel_seal::upload::{MAX_PADDED, sealed_len_at_most};
 
+use crate::pool::Pool;
 use crate::stop::Stop;
 
 /// Fetches under way at once.
@@ -17,33 +19,36 @@ const AT_ONCE: usize = 8;
 const BATCH_BLOBS: usize = 256;
 const BATCH_BYTES: usize = 32 * 1024 * 1024;
 
-/// The uploads of the run's policy and epochs, as the depot lists them, if they are exactly the
-/// registered ones: same number, same Merkle root (I2). The depot is not believed.
-pub(crate) async fn list(
+/// Most uploads of a run: their list has 256 MiB.
+const MAX_BLOBS: u64 = 1 << 23;
+
+/// The stored list of uploads, if it is exactly the registered one: same number, same
+/// Merkle root (I2). Neither the depot nor the root, which stored the list, is believed.
+pub(crate) async fn fetch_list(
     grant: &WorkerGrant,
     depot: &DepotClient,
+    pool: &Pool,
 ) -> Result<Vec<BlobDigest>, Stop> {
-    let mut all = Vec::new();
-    for epoch in &grant.epochs {
-        let listed = depot
-            .list(grant.policy.digest(), *epoch)
-            .await
-            .map_err(Stop::List)?;
-        all.extend(listed);
+    let (registered, root) = (grant.blob_count, grant.input_root);
+    if registered > MAX_BLOBS {
+        return Err(Stop::TooManyInputs { registered });
     }
-    all.sort_unstable();
-    check(&all, grant.blob_count, grant.input_root)?;
-    Ok(all)
+    let max = registered as usize * Digest::LEN;
+    let bytes = match depot.get(ObjectKind::Inputs, grant.inputs, max).await {
+        Ok(bytes) if bytes.len() == max => bytes,
+        Ok(_) | Err(LinkError::TooMuch { .. }) => return Err(Stop::InputCount { registered }),
+        Err(error) => return Err(Stop::InputList(error)),
+    };
+    pool.run(move || parse(&bytes, root)).await
 }
 
-fn check(all: &[BlobDigest], registered: u64, root: siegel_ident::InputRoot) -> Result<(), Stop> {
-    let found = all.len() as u64;
-    if found != registered {
-        return Err(Stop::InputCount { found, registered });
-    }
-    // Refuses a digest that is listed twice, too.
-    match input_root(all) {
-        Ok(computed) if computed == root => Ok(()),
+/// Refuses a digest that is there twice, too.
+fn parse(bytes: &[u8], registered: InputRoot) -> Result<Vec<BlobDigest>, Stop> {
+    let digests = bytes.chunks(Digest::LEN);
+    let all: Option<Vec<_>> = digests.map(BlobDigest::try_from_slice).collect();
+    let all = all.ok_or(Stop::InputRoot)?;
+    match input_root(&all) {
+        Ok(root) if root == registered => Ok(all),
         _ => Err(Stop::InputRoot),
     }
 }
@@ -55,7 +60,8 @@ pub(crate) type Batch = Vec<Vec<u8>>;
 ///
 /// Every worker reads every upload in the same order, so what is fetched tells the depot nothing.
 /// A batch is fetched whole before any of it is opened: only the time that a whole batch took shows
-/// outside, never that of one upload (I12). At most a batch and `AT_ONCE` uploads are in memory.
+/// outside, never that of one upload (I12). At most two batches (one
+/// being opened) and `AT_ONCE` uploads are in memory.
 pub(crate) struct Batches<'a> {
     left: std::slice::Iter<'a, BlobDigest>,
     depot: &'a DepotClient,

@@ -10,12 +10,21 @@ mod accept;
 mod compute;
 mod error;
 mod inputs;
+mod job;
+mod kept;
+mod limits;
 mod open;
+mod opened;
+mod pool;
 mod prepare;
+mod question;
 mod run;
 mod runs;
 mod serve;
 mod stop;
+#[cfg(test)]
+mod testing;
 
 pub use error::WorkerError;
-pub use serve::serve;
+pub use limits::Limits;
+pub use serve::{serve, serve_within};

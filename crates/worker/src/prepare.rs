@@ -6,7 +6,6 @@ use siegel_ident::RunId;
 use siegel_wire::v1::{self, worker_server};
 use tonic::{Request, Response, Status};
 
-use crate::run::Run;
 use crate::serve::Node;
 use crate::stop::Stop;
 
@@ -42,7 +41,7 @@ impl PrepareService {
         let kms = &self.0.kms;
         let grant = kms.authorize(kms.request_id(), run).await?;
         tracing::info!(%run, fencing = %grant.fencing, blobs = grant.blob_count, "run prepared");
-        self.0.runs.insert(Run::new(grant));
+        self.0.runs.insert(grant);
         Ok(())
     }
 }

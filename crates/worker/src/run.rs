@@ -1,44 +1,74 @@
 //! One granted run.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use siegel_ident::{BlobDigest, Fencing};
+use siegel_ident::Fencing;
 use siegel_keys::{KeysError, Lease, WorkerGrant, WorkloadKms};
-use siegel_link::depot::{DepotClient, ObjectKind};
-use siegel_program::{BlockCount, Bundle, IndexKey};
+use siegel_program::{BlockCount, IndexKey};
 use siegel_session::PeerKeys;
-use tokio::sync::OnceCell;
+use tokio::sync::watch;
 
-use crate::inputs;
+use crate::kept::Kept;
 use crate::stop::Stop;
 
-/// Keys and facts of a run, all from the key service. Dropped, and with it zeroised, as soon as
-/// the lease ends and no request uses it any more; every request checks the lease per upload (I9).
+/// Shortest pause between two renewals.
+const RENEW_PAUSE: Duration = Duration::from_millis(500);
+
+/// Keys and facts of a run, all from the key service, and what was fetched and opened with them.
+/// Dropped, and with it zeroised, as soon as the lease ends and no request uses it any more; work
+/// under way asks before each upload, record and unit (I9).
 pub(crate) struct Run {
     pub(crate) grant: WorkerGrant,
     pub(crate) index: IndexKey,
-    lease: Mutex<(Lease, Duration)>,
-    inputs: OnceCell<Vec<BlobDigest>>,
-    bundle: OnceCell<Bundle>,
+    pub(crate) kept: Arc<Kept>,
+    right: watch::Sender<Right>,
+}
+
+/// The right to use the keys.
+#[derive(Clone, Copy)]
+struct Right {
+    lease: Lease,
+    /// How long the lease was when it came.
+    span: Duration,
+    /// Taken away before its time.
+    ended: bool,
+}
+
+impl Right {
+    fn is_live(&self) -> bool {
+        !self.ended && self.lease.is_live()
+    }
 }
 
 impl Run {
-    pub(crate) fn new(grant: WorkerGrant) -> Self {
-        let index = IndexKey::new(&grant.index);
-        let lease = Mutex::new((grant.lease, grant.lease.left()));
+    pub(crate) fn new(grant: WorkerGrant, kept: Arc<Kept>) -> Self {
+        let right = Right {
+            lease: grant.lease,
+            span: grant.lease.left(),
+            ended: false,
+        };
         Self {
+            index: IndexKey::new(&grant.index),
             grant,
-            index,
-            lease,
-            inputs: OnceCell::new(),
-            bundle: OnceCell::new(),
+            kept,
+            right: watch::Sender::new(right),
         }
     }
 
     /// The lease as last renewed.
     pub(crate) fn lease(&self) -> Lease {
-        self.lease.lock().unwrap_or_else(PoisonError::into_inner).0
+        self.right.borrow().lease
+    }
+
+    /// True while the keys may be used.
+    pub(crate) fn is_live(&self) -> bool {
+        self.right.borrow().is_live()
+    }
+
+    /// Ends the right at once: work under way stops, and no renewal brings it back.
+    pub(crate) fn end(&self) {
+        self.right.send_modify(|right| right.ended = true);
     }
 
     /// Refuses a session of another root than the granted one, and another incarnation.
@@ -66,12 +96,12 @@ impl Run {
     /// answer the present lease counts until it ends.
     pub(crate) async fn renew(&self, kms: &WorkloadKms) -> Result<(), Stop> {
         match kms.renew_lease(self.grant.run).await {
-            Ok(lease) => {
-                let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
-                *held = (lease.max(held.0), lease.left());
-            }
+            Ok(lease) => self.right.send_modify(|right| {
+                right.lease = lease.max(right.lease);
+                right.span = lease.left();
+            }),
             Err(refused @ KeysError::Refused(_)) => return Err(refused.into()),
-            Err(error) if self.lease().is_live() => {
+            Err(error) if self.is_live() => {
                 tracing::warn!(run = %self.grant.run, %error, "lease not renewed, still live");
             }
             Err(error) => return Err(error.into()),
@@ -79,52 +109,40 @@ impl Run {
         self.check_lease()
     }
 
-    /// Renews once half of the lease is used up.
-    pub(crate) async fn renew_in_time(&self, kms: &WorkloadKms) -> Result<(), Stop> {
-        let (lease, span) = *self.lease.lock().unwrap_or_else(PoisonError::into_inner);
-        if lease.left() > span / 2 {
-            Ok(())
-        } else {
-            self.renew(kms).await
+    /// Renews whenever half of the lease is used up; returns why it cannot go on.
+    pub(crate) async fn keep_renewing(&self, kms: &WorkloadKms) -> Stop {
+        loop {
+            let right = *self.right.borrow();
+            let wait = right.lease.left().saturating_sub(right.span / 2);
+            tokio::time::sleep(wait.max(RENEW_PAUSE)).await;
+            if let Err(stop) = self.renew(kms).await {
+                return stop;
+            }
         }
     }
 
     /// Returns when the lease has ended: also ends work that waits for the depot, so that no key
     /// outlives its lease by a stalled fetch (I9).
     pub(crate) async fn lease_over(&self) {
-        while self.lease().is_live() {
-            tokio::time::sleep_until(self.lease().until()).await;
+        let mut changes = self.right.subscribe();
+        loop {
+            let right = *changes.borrow_and_update();
+            if !right.is_live() {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep_until(right.lease.until()) => {}
+                _ = changes.changed() => {}
+            }
         }
     }
 
     /// Refuses to go on without a live lease.
     pub(crate) fn check_lease(&self) -> Result<(), Stop> {
-        if self.lease().is_live() {
+        if self.is_live() {
             Ok(())
         } else {
             Err(Stop::NoLease(self.grant.run))
         }
-    }
-
-    /// The registered uploads, ascending; listed and checked once.
-    pub(crate) async fn inputs(&self, depot: &DepotClient) -> Result<&[BlobDigest], Stop> {
-        let list = self
-            .inputs
-            .get_or_try_init(|| inputs::list(&self.grant, depot))
-            .await?;
-        Ok(list)
-    }
-
-    /// The program, fetched by its digest once.
-    pub(crate) async fn bundle(&self, depot: &DepotClient) -> Result<&Bundle, Stop> {
-        self.bundle
-            .get_or_try_init(|| async {
-                let digest = self.grant.program.digest();
-                let max = siegel_program::bundle::MAX_BUNDLE;
-                // `get` checks the digest: the bytes are the ones that the policy names (I2).
-                let bytes = depot.get(ObjectKind::Program, digest, max).await;
-                Bundle::parse(&bytes.map_err(Stop::ProgramFetch)?).map_err(Stop::Program)
-            })
-            .await
     }
 }

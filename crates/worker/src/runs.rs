@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use siegel_ident::RunId;
+use siegel_keys::WorkerGrant;
 use tokio::sync::Notify;
 
+use crate::kept::Kept;
 use crate::run::Run;
 use crate::stop::Stop;
 
@@ -19,18 +21,30 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Puts a fresh grant in place of an earlier one of the same run.
-    pub(crate) fn insert(&self, run: Run) {
+    /// Puts a fresh grant in place of an earlier one of the same run. What that one has fetched
+    /// and opened serves the fresh one too, if it names the same things and the earlier lease is
+    /// still live (I9).
+    pub(crate) fn insert(&self, grant: WorkerGrant) {
         let mut table = self.lock();
-        let id = run.grant.run;
-        if table.len() >= MAX && !table.contains_key(&id) {
-            let first = table
-                .iter()
-                .min_by_key(|(_, run)| run.lease())
-                .map(|(id, _)| *id);
-            first.and_then(|id| table.remove(&id));
+        erase_ended(&mut table);
+        let id = grant.run;
+        let mut kept = Arc::default();
+        if let Some(old) = table.remove(&id) {
+            if Kept::serves(&old.grant, &grant) {
+                kept = old.kept.clone();
+            }
+            // Else an answer to a question of this very root may still be under way.
+            if old.grant.root != grant.root || !Arc::ptr_eq(&old.kept, &kept) {
+                old.end();
+            }
+        } else if table.len() >= MAX {
+            let first = table.iter().min_by_key(|(_, run)| run.lease());
+            let first = first.map(|(id, _)| *id);
+            if let Some(run) = first.and_then(|id| table.remove(&id)) {
+                run.end();
+            }
         }
-        table.insert(id, Arc::new(run));
+        table.insert(id, Arc::new(Run::new(grant, kept)));
         drop(table);
         self.changed.notify_one();
     }
@@ -51,6 +65,7 @@ impl Runs {
             .is_some_and(|held| Arc::ptr_eq(held, run))
         {
             table.remove(&run.grant.run);
+            run.end();
             tracing::info!(run = %run.grant.run, "keys erased");
         }
     }
@@ -83,7 +98,7 @@ impl Runs {
 
 fn erase_ended(table: &mut BTreeMap<RunId, Arc<Run>>) {
     table.retain(|id, run| {
-        let live = run.lease().is_live();
+        let live = run.is_live();
         if !live {
             tracing::info!(run = %id, "lease ended, keys erased");
         }

@@ -11,10 +11,12 @@ use siegel_platform::Platform;
 use siegel_wire::v1::worker_server::WorkerServer;
 use tokio::sync::{Mutex, Semaphore};
 
-use crate::WorkerError;
 use crate::accept::Roots;
+use crate::opened::Space;
+use crate::pool::Pool;
 use crate::prepare::PrepareService;
 use crate::runs::Runs;
+use crate::{Limits, WorkerError};
 
 /// How long a depot that is away is waited for (I8).
 const DEPOT_PATIENCE: Duration = Duration::from_secs(15);
@@ -29,6 +31,8 @@ pub(crate) struct Node {
     pub(crate) runs: Runs,
     pub(crate) preparing: Mutex<()>,
     pub(crate) computing: Semaphore,
+    pub(crate) pool: Pool,
+    pub(crate) space: Space,
 }
 
 /// Runs a worker until it fails or is dropped.
@@ -39,6 +43,14 @@ pub(crate) struct Node {
 /// # Errors
 /// A start message that does not parse, an address that is taken, a server that stops.
 pub async fn serve(platform: Platform, net: Net) -> Result<(), WorkerError> {
+    serve_within(platform, net, Limits::default()).await
+}
+
+/// As [`serve`], with other limits.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_within(platform: Platform, net: Net, limits: Limits) -> Result<(), WorkerError> {
     let start = platform.start.clone();
     let cluster = ClusterConfig::parse(&start.config)?;
     let config = worker_config(cluster.digest()?);
@@ -53,6 +65,8 @@ pub async fn serve(platform: Platform, net: Net) -> Result<(), WorkerError> {
         runs: Runs::default(),
         preparing: Mutex::new(()),
         computing: Semaphore::new(COMPUTE_AT_ONCE),
+        pool: Pool::new(limits.threads),
+        space: Space::new(limits.cache_bytes),
     });
     let (endpoint, incoming) = net.listen(&start.listen.parse::<Endpoint>()?).await?;
     let roots = Arc::new(Roots(node.clone()));

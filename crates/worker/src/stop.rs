@@ -60,20 +60,49 @@ pub(crate) enum Stop {
     /// The key service did not grant or renew.
     #[error(transparent)]
     Kms(#[from] KeysError),
-    /// The depot did not give the list.
+    /// Not what the registered plan has at this place.
+    #[error("the specification is not the one that the plan has at step {step}, intrinsic {index}")]
+    NotPlanned {
+        /// Which step.
+        step: Step,
+        /// Which of its intrinsics, from 0.
+        index: u32,
+    },
+    /// A broadcast that is not the intrinsic's.
+    #[error("a broadcast of {found} bytes, the intrinsic has {expected}")]
+    State {
+        /// In the request.
+        found: usize,
+        /// Four for each parameter of a model, none for a histogram.
+        expected: usize,
+    },
+    /// The plan is missing or other bytes came for it.
+    #[error("plan: {0}")]
+    PlanFetch(LinkError),
+    /// The plan does not parse.
+    #[error("plan: {0}")]
+    Plan(ProgramError),
+    /// The plan's steps do not cost what was registered.
+    #[error("plan: its steps do not cost what is registered for them")]
+    PlanCosts,
+    /// The list of uploads is missing or other bytes came for it.
     #[error("list of uploads: {0}")]
-    List(LinkError),
+    InputList(LinkError),
     /// Another number of uploads than registered.
-    #[error("the depot lists {found} uploads, {registered} are registered")]
+    #[error("the list of uploads does not name {registered} uploads, as registered")]
     InputCount {
-        /// In the depot.
-        found: u64,
         /// At the key service.
         registered: u64,
     },
     /// Other uploads than registered (I2).
-    #[error("the uploads that the depot lists are not the registered ones (Merkle root differs)")]
+    #[error("the listed uploads are not the registered ones (order or Merkle root differs)")]
     InputRoot,
+    /// More uploads than a worker can list.
+    #[error("{registered} uploads are registered, a worker reads at most 2^23")]
+    TooManyInputs {
+        /// At the key service.
+        registered: u64,
+    },
     /// A registered upload is missing, or other bytes came for it.
     #[error("upload {blob}: {source}")]
     Blob {
@@ -88,6 +117,9 @@ pub(crate) enum Stop {
     /// The program does not parse or lacks what the specification names.
     #[error("program: {0}")]
     Program(ProgramError),
+    /// The one who asked does not wait for the answer any more.
+    #[error("nobody waits for the answer")]
+    NobodyAsks,
     /// A sum does not fit, or could not be sealed: a defect, or a degenerate key.
     #[error("the sum could not be made")]
     Sum,
@@ -112,17 +144,25 @@ impl Stop {
             Self::Fencing { .. } => ("unknown-fencing", "I6"),
             Self::Step(_) => ("wrong-step", "I3"),
             Self::Spec(_) | Self::Cost(_) => ("specification-not-allowed", "I3"),
+            Self::NotPlanned { .. } => ("specification-not-allowed", "I2"),
+            Self::State { .. } => ("bad-state", "I14"),
             Self::Blocks(_) | Self::BlockCount { .. } => ("bad-blocks", "I4"),
             Self::TooManyBlocks { .. } => ("too-many-blocks", "I14"),
             Self::NoLease(_) => ("no-lease", "I9"),
             Self::Kms(KeysError::NoQuorum { .. }) => ("no-quorum", "I9"),
             Self::Kms(_) => ("key-service", "I3"),
-            Self::List(source) | Self::Blob { source, .. } | Self::ProgramFetch(source)
+            Self::InputList(source)
+            | Self::PlanFetch(source)
+            | Self::ProgramFetch(source)
+            | Self::Blob { source, .. }
                 if source.is_transient() =>
             {
                 ("depot-away", "I8")
             }
-            Self::List(_) => ("depot-list", ""),
+            Self::PlanFetch(_) => ("plan-missing", "I2"),
+            Self::Plan(_) | Self::PlanCosts => ("plan-unusable", "I2"),
+            Self::InputList(_) => ("inputs-missing", "I2"),
+            Self::TooManyInputs { .. } => ("too-many-inputs", "I14"),
             Self::InputCount { .. } | Self::InputRoot => ("input-mismatch", "I2"),
             Self::Blob {
                 source: LinkError::OtherBytes { .. },
@@ -131,6 +171,7 @@ impl Stop {
             Self::Blob { .. } => ("blob-missing", "I2"),
             Self::ProgramFetch(_) => ("program-missing", "I2"),
             Self::Program(_) => ("program-unusable", "I2"),
+            Self::NobodyAsks => ("nobody-asks", ""),
             Self::Sum => ("sum", "I5"),
         }
     }

@@ -1,89 +1,12 @@
 use std::time::Duration;
 
-use siegel_attest::{Role, worker_config};
-use siegel_ident::{
-    Budget, EpochId, Fencing, InputRoot, NanoRho, NodeId, ProgramDigest, RunId, Secret,
-};
-use siegel_keys::fake::{FakeGrant, FakeNode, NodeScript, World, measured};
-use siegel_keys::{BootKeys, WorkloadKms};
-use siegel_link::Refusal;
-use siegel_platform::StartInfo;
-use siegel_seal::grant::GrantRole;
+use siegel_ident::{EpochId, Fencing, InputRoot, Secret};
+use siegel_keys::fake::FakeGrant;
 use siegel_seal::{Suite, derive_kem};
-use siegel_session::{Peer, PeerKeys};
-use siegel_wire::v1::{self, kms_response::Body};
+
+use crate::testing::{Setting, run};
 
 use super::*;
-
-const PROGRAM: ProgramDigest = ProgramDigest::from_bytes([3; 32]);
-
-/// Grants whatever run is asked for, for 30 s.
-struct Granting(FakeGrant);
-
-impl NodeScript for Granting {
-    fn session(
-        &self,
-        _: NodeId,
-        peer: &Peer,
-        request: v1::KmsRequest,
-    ) -> Option<Result<Body, Refusal>> {
-        let v1::kms_request::Body::Authorize(ask) = request.body? else {
-            return None;
-        };
-        let run = RunId::try_from_slice(&ask.run_id)?;
-        let grant = self.0.to(peer, GrantRole::Worker, run);
-        Some(Ok(Body::WorkerGrant(grant)))
-    }
-}
-
-struct Setting {
-    kms: WorkloadKms,
-    _node: FakeNode,
-}
-
-impl Setting {
-    async fn new() -> Self {
-        let world = World::new(1);
-        let kem = |suite| derive_kem(suite, &Secret::new([1; 32]));
-        let grant = FakeGrant {
-            run: run(1),
-            index: [2; 32],
-            epochs: vec![(EpochId(4), kem(Suite::X25519).0)],
-            root: PeerKeys {
-                signing_key: [6; 32],
-                kem_key: kem(Suite::XWing).1.to_bytes(),
-            },
-            fencing: Fencing(1),
-            policy: world.policy(PROGRAM).compile().unwrap(),
-            program: PROGRAM,
-            steps: vec![Budget {
-                rho_nano: NanoRho(1),
-                ..Budget::ZERO
-            }],
-            input_root: InputRoot::from_bytes([7; 32]),
-            blob_count: 10,
-            lease: 30,
-        };
-        let node = FakeNode::start(&world, 1, Arc::new(Granting(grant))).await;
-        let config = worker_config(world.config_digest());
-        let measurement = measured(Role::Worker).measurement;
-        let platform = world.platform(measurement, config, StartInfo::default(), |_| {});
-        let keys = BootKeys::generate(&mut platform.rng(), Role::Worker, config).unwrap();
-        let nodes = [node.node.clone()];
-        let cluster = world.config().clone();
-        let kms = WorkloadKms::new(platform, &world.net, &nodes, cluster, keys).unwrap();
-        Self { kms, _node: node }
-    }
-
-    async fn granted(&self, id: u8) -> Run {
-        let grant = self.kms.authorize(self.kms.request_id(), run(id)).await;
-        Run::new(grant.unwrap())
-    }
-}
-
-fn run(byte: u8) -> RunId {
-    RunId::from_bytes([byte; 16])
-}
 
 // I9: the process was paused, so that nobody erased in time. Catches a table that serves what it
 // should have erased.
@@ -135,4 +58,83 @@ async fn the_table_is_bounded_and_erases_exactly_one_grant() {
     }
     assert_eq!(runs.lock().len(), MAX);
     assert!(runs.get(run(0)).is_err() && runs.get(run(MAX as u8)).is_ok());
+}
+
+fn live(run: &Run) -> bool {
+    run.check_lease().is_ok()
+}
+
+// I8: a fresh grant of the same things takes over what was fetched and opened; work for the very
+// same root goes on, work for an earlier root ends.
+#[tokio::test(start_paused = true)]
+async fn a_fresh_grant_takes_over() {
+    let setting = Setting::new().await;
+    let runs = Runs::default();
+    runs.insert(setting.granted(1).await);
+    let first = runs.get(run(1)).unwrap();
+    runs.insert(setting.granted(1).await);
+    let second = runs.get(run(1)).unwrap();
+    assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first.kept, &second.kept));
+    assert!(live(&first));
+    setting.edit(|grant| {
+        grant.fencing = Fencing(2);
+        grant.root.signing_key = [9; 32];
+    });
+    runs.insert(setting.granted(1).await);
+    let third = runs.get(run(1)).unwrap();
+    assert!(Arc::ptr_eq(&first.kept, &third.kept));
+    assert!(!live(&second) && live(&third));
+    // Not of another run.
+    runs.insert(setting.granted(2).await);
+    let other = runs.get(run(2)).unwrap();
+    assert!(!Arc::ptr_eq(&first.kept, &other.kept));
+}
+
+// I2, I9: catches each fact that is forgotten in the comparison: opened uploads would serve a grant
+// that does not cover them.
+#[tokio::test(start_paused = true)]
+async fn a_grant_of_other_things_takes_over_nothing() {
+    let edits: [fn(&mut FakeGrant); 7] = [
+        |grant| grant.index = [9; 32],
+        |grant| grant.input_root = InputRoot::from_bytes([9; 32]),
+        |grant| grant.blob_count = 11,
+        |grant| {
+            let key = derive_kem(Suite::X25519, &Secret::new([9; 32])).0;
+            grant.epochs.push((EpochId(9), key));
+        },
+        |grant| grant.plan = siegel_ident::Digest::of(b"another"),
+        |grant| grant.steps.push(siegel_ident::Budget::ZERO),
+        |grant| {
+            let mut policy = (*grant.policy).clone();
+            policy.name = "another".into();
+            grant.policy = policy.compile().unwrap();
+        },
+    ];
+    let setting = Setting::new().await;
+    let runs = Runs::default();
+    runs.insert(setting.granted(1).await);
+    for edit in edits {
+        let old = runs.get(run(1)).unwrap();
+        let kept = Arc::downgrade(&old.kept);
+        setting.edit(edit);
+        runs.insert(setting.granted(1).await);
+        assert!(!live(&old));
+        drop(old);
+        assert!(kept.upgrade().is_none());
+    }
+}
+
+// I9: a lease that ended while nobody looked, and a grant that comes after it.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_taken_over_from_an_ended_lease() {
+    let setting = Setting::new().await;
+    let runs = Runs::default();
+    runs.insert(setting.granted(1).await);
+    let kept = Arc::downgrade(&runs.get(run(1)).unwrap().kept);
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let fresh = setting.granted(1).await;
+    tokio::time::advance(Duration::from_secs(10)).await;
+    runs.insert(fresh);
+    assert!(runs.get(run(1)).is_ok());
+    assert!(kept.upgrade().is_none());
 }

@@ -16,8 +16,8 @@ use tonic::{Request, Response, Status, Streaming};
 pub(crate) struct LyingDepot {
     /// Served as they are, under whatever digest.
     pub(crate) objects: Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>,
-    /// Listed digests per epoch.
-    pub(crate) lists: Arc<Mutex<BTreeMap<u64, Vec<Vec<u8>>>>>,
+    /// Digests of what was asked for, in order.
+    pub(crate) gets: Arc<Mutex<Vec<Vec<u8>>>>,
     /// Answers no get while set.
     pub(crate) stalls: Arc<AtomicBool>,
 }
@@ -29,16 +29,6 @@ impl LyingDepot {
             .lock()
             .unwrap()
             .insert(digest.to_vec(), bytes.to_vec());
-        digest
-    }
-
-    /// Stores an upload and lists it under this epoch.
-    pub(crate) fn upload(&self, epoch: u64, bytes: &[u8]) -> Digest {
-        let digest = self.put(bytes);
-        let mut lists = self.lists.lock().unwrap();
-        let list = lists.entry(epoch).or_default();
-        list.push(digest.to_vec());
-        list.sort();
         digest
     }
 
@@ -81,6 +71,8 @@ impl depot_server::Depot for LyingDepot {
         &self,
         request: Request<v1::GetRequest>,
     ) -> Result<Response<Self::GetStream>, Status> {
+        let digest = request.get_ref().digest.clone();
+        self.gets.lock().unwrap().push(digest);
         if self.stalls.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
@@ -95,13 +87,10 @@ impl depot_server::Depot for LyingDepot {
 
     async fn list(
         &self,
-        request: Request<v1::ListRequest>,
+        _: Request<v1::ListRequest>,
     ) -> Result<Response<Self::ListStream>, Status> {
-        let lists = self.lists.lock().unwrap();
-        let digests = lists
-            .get(&request.get_ref().epoch)
-            .cloned()
-            .unwrap_or_default();
-        Ok(one(v1::ListPage { digests }))
+        Err(Status::unimplemented(
+            "a worker does not ask the depot which uploads there are",
+        ))
     }
 }

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cache;
 mod depot;
+mod inputs;
 mod lease;
 mod refusals;
+mod runtime;
 mod setting;
 mod sums;
+mod training;

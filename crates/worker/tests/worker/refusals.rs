@@ -1,4 +1,4 @@
-use siegel_ident::{Fencing, InputRoot, NanoRho};
+use siegel_ident::{Fencing, NanoRho};
 use siegel_link::{LinkError, refusal};
 use siegel_program::HistogramSpec;
 use siegel_wire::v1::ComputeBlocks;
@@ -79,7 +79,7 @@ async fn questions_beyond_policy_or_registration_are_refused() {
         let mut spec = setting.spec.clone();
         edit(&mut spec);
         ComputeBlocks {
-            spec: spec.to_bytes().unwrap(),
+            spec: bytes(&spec),
             ..setting.ask(&[0])
         }
     };
@@ -87,6 +87,14 @@ async fn questions_beyond_policy_or_registration_are_refused() {
         spec(|s| s.max_per_user = 33),
         spec(|s| s.column = "other".into()),
         spec(|s| s.rho_nano = NanoRho(1001)),
+        // Allowed by policy and allotment, and not the plan's (I2, I6).
+        spec(|s| s.max_per_user = 1),
+        spec(|s| s.rho_nano = NanoRho(999)),
+        spec(|s| s.bins = 4),
+        ComputeBlocks {
+            intrinsic: 1,
+            ..setting.ask(&[0])
+        },
         ComputeBlocks {
             spec: b"{}".to_vec(),
             ..setting.ask(&[0])
@@ -98,15 +106,7 @@ async fn questions_beyond_policy_or_registration_are_refused() {
             "specification-not-allowed"
         );
     }
-    assert_eq!(
-        refused(&mut session, spec(|s| s.bins = 4)).await,
-        "program-unusable"
-    );
-    assert_eq!(
-        refused(&mut session, spec(|s| s.vocabulary = "none.txt".into())).await,
-        "program-unusable"
-    );
-    for step in [0, 2, u64::MAX] {
+    for step in [0, 3, u64::MAX] {
         let ask = ComputeBlocks {
             step,
             ..setting.ask(&[0])
@@ -124,27 +124,6 @@ async fn questions_beyond_policy_or_registration_are_refused() {
     assert!(compute(&mut session, setting.ask(&[0])).await.is_ok());
 }
 
-// I2: catches a worker that reads what the depot lists instead of what was registered.
-#[tokio::test]
-async fn other_inputs_than_registered_stop_the_run() {
-    let setting = setting().await;
-    setting.depot.upload(EPOCH.0, b"one more");
-    setting.prepare().await;
-    let mut session = setting.session().await.unwrap();
-    let told = compute(&mut session, setting.ask(&[0])).await.unwrap_err();
-    assert_eq!(told.code, "input-mismatch");
-    assert_eq!(told.message, "the depot lists 3 uploads, 2 are registered");
-
-    let setting = self::setting().await;
-    setting.kms.grant.lock().unwrap().input_root = InputRoot::from_bytes([9; 32]);
-    setting.prepare().await;
-    let mut session = setting.session().await.unwrap();
-    assert_eq!(
-        refused(&mut session, setting.ask(&[0])).await,
-        "input-mismatch"
-    );
-}
-
 // I2: a registered upload that is gone or replaced stops the run: nobody can make it count zero.
 #[tokio::test]
 async fn a_missing_or_different_upload_stops_the_run() {
@@ -153,7 +132,7 @@ async fn a_missing_or_different_upload_stops_the_run() {
         (Some(b"other bytes".to_vec()), "blob-different"),
     ] {
         let setting = setting().await;
-        let blob = registered(&setting.depot)[1].to_vec();
+        let blob = setting.uploads[1].to_vec();
         setting.depot.lie(blob, lie);
         setting.prepare().await;
         let mut session = setting.session().await.unwrap();
@@ -174,6 +153,60 @@ async fn a_missing_or_different_program_stops_the_run() {
             "program-missing"
         );
     }
+}
+
+// The plan may ask for what the program has not.
+#[tokio::test]
+async fn a_program_without_what_the_plan_asks_for_stops_the_run() {
+    for edit in [
+        |s: &mut HistogramSpec| s.bins = 4,
+        |s: &mut HistogramSpec| s.vocabulary = "none.txt".into(),
+    ] {
+        let setting = setting().await;
+        let mut spec = setting.spec.clone();
+        edit(&mut spec);
+        setting.register(&plan(vec![vec![spec.clone()]]));
+        setting.prepare().await;
+        let mut session = setting.session().await.unwrap();
+        let ask = ComputeBlocks {
+            spec: bytes(&spec),
+            ..setting.ask(&[0])
+        };
+        assert_eq!(refused(&mut session, ask).await, "program-unusable");
+    }
+}
+
+// I2, I6: catches a worker that believes the root's word for what is planned, and a plan whose
+// steps cost other than what the key service pays.
+#[tokio::test]
+async fn only_the_registered_plan_counts() {
+    let code = |change: fn(&Setting)| async move {
+        let setting = setting().await;
+        change(&setting);
+        setting.prepare().await;
+        let mut session = setting.session().await.unwrap();
+        refused(&mut session, setting.ask(&[0])).await
+    };
+    let gone = code(|s| s.depot.lie(s.kms.grant.lock().unwrap().plan.to_vec(), None));
+    assert_eq!(gone.await, "plan-missing");
+    let other = code(|s| {
+        let bytes = plan(vec![vec![]]).to_bytes().unwrap();
+        let registered = s.kms.grant.lock().unwrap().plan.to_vec();
+        s.depot.lie(registered, Some(bytes));
+    });
+    assert_eq!(other.await, "plan-missing");
+    let garbage = code(|s| s.kms.grant.lock().unwrap().plan = s.depot.put(b"{}"));
+    assert_eq!(garbage.await, "plan-unusable");
+    let cheap = code(|s| s.kms.grant.lock().unwrap().steps[1].rho_nano = NanoRho(501));
+    assert_eq!(cheap.await, "plan-unusable");
+    // The same question at the other step: planned there at another price.
+    let swapped = code(|s| {
+        s.register(&plan(vec![
+            vec![priced(&s.spec, 1001)],
+            vec![s.spec.clone()],
+        ]));
+    });
+    assert_eq!(swapped.await, "specification-not-allowed");
 }
 
 // I14.

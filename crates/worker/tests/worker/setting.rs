@@ -1,21 +1,24 @@
 //! The setting of every test: keys, policy, program, uploads, nodes.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prost::Message as _;
 use siegel_attest::{Role, root_config};
 use siegel_ident::{
-    BlobDigest, BlobId, Budget, Delta, EpochId, Fencing, NanoRho, NodeId, PrivacyId, RunId, Secret,
+    BlobDigest, BlobId, Digest, EpochId, Fencing, NanoRho, NodeId, PrivacyId, RunId, Secret,
     SecretBytes, Step,
 };
 use siegel_keys::BootKeys;
 use siegel_keys::fake::{FakeGrant, FakeNode, NodeScript, World, measured};
 use siegel_link::{Refusal, SessionStream, dial, refusal};
 use siegel_platform::{Peer as Placed, Platform, StartInfo};
+use siegel_policy::{Column as PolicyColumn, ColumnKind};
 use siegel_program::{
-    BlockCount, BlockSum, Bundle, Column, HistogramSpec, Record, SumPlace, input_root,
+    BlockCount, BlockSum, Bundle, Column, HistogramSpec, Intrinsic, Plan, Record, Release, Shape,
+    SumPlace, input_root,
 };
 use siegel_seal::grant::GrantRole;
 use siegel_seal::sealed_box::open_box;
@@ -23,6 +26,8 @@ use siegel_seal::{KemPublic, Suite, UploadContext, derive_kem, seal_upload};
 use siegel_session::{Expect, Peer, PeerKeys, Setup};
 use siegel_wire::v1::worker_client::WorkerClient;
 use siegel_wire::v1::{self, kms_response::Body, worker_request, worker_response};
+
+use siegel_worker::Limits;
 
 use super::depot::LyingDepot;
 
@@ -37,6 +42,8 @@ pub(crate) struct Kms {
     pub(crate) grant: Mutex<FakeGrant>,
     /// Answer to RenewLease.
     pub(crate) renew: Mutex<Result<u64, Refusal>>,
+    /// How often it was asked to renew.
+    pub(crate) renewals: AtomicUsize,
     /// Answer to Authorize instead of the grant.
     pub(crate) refuse: Mutex<Option<Refusal>>,
 }
@@ -58,6 +65,7 @@ impl NodeScript for Kms {
                 }
             },
             Ask::RenewLease(_) => {
+                self.renewals.fetch_add(1, Ordering::SeqCst);
                 let lease = self.renew.lock().unwrap().clone();
                 lease.map(|lease_seconds| Body::Lease(v1::Lease { lease_seconds }))
             }
@@ -71,7 +79,10 @@ pub(crate) struct Setting {
     pub(crate) depot: LyingDepot,
     pub(crate) kms: Arc<Kms>,
     pub(crate) node: FakeNode,
+    pub(crate) bundle: Bundle,
     pub(crate) spec: HistogramSpec,
+    /// Digests of the registered uploads, ascending.
+    pub(crate) uploads: Vec<BlobDigest>,
     root: BootKeys,
     platform: Platform,
     worker_key: Mutex<Vec<u8>>,
@@ -79,27 +90,41 @@ pub(crate) struct Setting {
 
 /// One user's words, as plaintext of an upload.
 pub(crate) fn record(user: u8, words: &[&str]) -> SecretBytes {
-    let columns = vec![Column {
-        name: "words",
-        words: words.to_vec(),
-    }];
-    Record {
-        privacy_id: PrivacyId::from_bytes([user; 32]),
+    columns(user, vec![Column::words("words", words.to_vec())])
+}
+
+/// One user's columns, as plaintext of an upload.
+pub(crate) fn columns(user: u8, columns: Vec<Column<'_>>) -> SecretBytes {
+    let privacy_id = PrivacyId::from_bytes([user; 32]);
+    let record = Record {
+        privacy_id,
         columns,
-    }
-    .encode()
-    .unwrap()
+    };
+    record.encode().unwrap()
 }
 
 impl Setting {
     /// `seal` makes the uploads; all of them are registered.
     pub(crate) async fn new(seal: impl FnOnce(&Sealer) -> Vec<Vec<u8>>) -> Self {
+        Self::within(Limits::default(), seal).await
+    }
+
+    /// A worker with these limits.
+    pub(crate) async fn within(limits: Limits, seal: impl FnOnce(&Sealer) -> Vec<Vec<u8>>) -> Self {
         let world = World::new(1);
-        let assets = [("words.txt".to_owned(), "and\nof\nthe\nto\n".to_owned())];
+        let assets = [
+            ("words.txt", "and\nof\nthe\nto\n"),
+            ("letters.txt", "abcdefg \n"),
+        ];
+        let assets = assets.map(|(name, text)| (name.to_owned(), text.to_owned()));
         let bundle = Bundle::new("demo", "def init(): pass\n", assets.into()).unwrap();
         let spec = HistogramSpec::new(&bundle, "words", "words.txt", 2, NanoRho(1000)).unwrap();
         let mut policy = world.policy(bundle.digest());
         policy.suites = vec![1];
+        for (name, kind) in [("text", ColumnKind::Text), ("rows", ColumnKind::Floats)] {
+            let name = name.to_owned();
+            policy.input.columns.push(PolicyColumn { name, kind });
+        }
         let policy = policy.compile().unwrap();
 
         let depot = LyingDepot::default();
@@ -110,14 +135,19 @@ impl Setting {
             epoch: EPOCH,
             policy: policy.digest(),
         };
-        for upload in seal(&Sealer {
+        let sealed = seal(&Sealer {
             public,
             context,
             count: Mutex::new(0),
-        }) {
-            depot.upload(EPOCH.0, &upload);
-        }
-        let uploads = registered(&depot);
+        });
+        let digests = sealed
+            .iter()
+            .map(|upload| BlobDigest::from(depot.put(upload)));
+        let mut uploads: Vec<BlobDigest> = digests.collect();
+        uploads.sort();
+        // Two steps of the same kind; the second one has another price.
+        let second = priced(&spec, 500);
+        let plan = plan(vec![vec![spec.clone()], vec![second]]);
 
         let kms_config = world.config_digest();
         let config = root_config(kms_config, bundle.digest());
@@ -132,17 +162,17 @@ impl Setting {
             fencing: FENCING,
             policy,
             program: bundle.digest(),
-            steps: vec![Budget {
-                rho_nano: NanoRho(1000),
-                delta0: Delta(0),
-            }],
+            plan: depot.put(&plan.to_bytes().unwrap()),
+            steps: plan.steps.iter().map(|step| step.cost).collect(),
             input_root: input_root(&uploads).unwrap(),
             blob_count: uploads.len() as u64,
+            inputs: depot.put(&list(&uploads)),
             lease: 30,
         };
         let kms = Arc::new(Kms {
             grant: Mutex::new(grant),
             renew: Mutex::new(Ok(30)),
+            renewals: AtomicUsize::new(0),
             refuse: Mutex::default(),
         });
         let node = FakeNode::start(&world, 1, kms.clone()).await;
@@ -152,16 +182,18 @@ impl Setting {
             depot,
             kms,
             node,
+            bundle,
             spec,
+            uploads,
             root,
             platform,
             worker_key: Mutex::default(),
         };
-        setting.start_worker().await;
+        setting.start_worker(limits).await;
         setting
     }
 
-    async fn start_worker(&self) {
+    async fn start_worker(&self, limits: Limits) {
         let address = self.node.node.endpoint.to_string();
         let start = StartInfo {
             config: self.world.config().to_bytes().unwrap(),
@@ -179,8 +211,16 @@ impl Setting {
         let platform = self.world.platform(measurement, config, start, move |at| {
             ready.send(at).ok();
         });
-        tokio::spawn(siegel_worker::serve(platform, self.world.net.clone()));
+        let net = self.world.net.clone();
+        tokio::spawn(siegel_worker::serve_within(platform, net, limits));
         assert_eq!(listens.recv().await.unwrap(), "pipe:worker-1");
+    }
+
+    /// The key service has this plan registered from now on.
+    pub(crate) fn register(&self, plan: &Plan) {
+        let mut grant = self.kms.grant.lock().unwrap();
+        grant.plan = self.depot.put(&plan.to_bytes().unwrap());
+        grant.steps = plan.steps.iter().map(|step| step.cost).collect();
     }
 
     /// Asks the worker to take part; returns its refusal, if any.
@@ -254,9 +294,10 @@ impl Setting {
             fencing: FENCING.0,
             step: STEP.0,
             intrinsic: 0,
-            spec: self.spec.to_bytes().unwrap(),
+            spec: bytes(&self.spec),
             block_count: self.blocks().get(),
             blocks: blocks.to_vec(),
+            state: Vec::new(),
         }
     }
 
@@ -264,19 +305,24 @@ impl Setting {
         BlockCount::for_blobs(self.kms.grant.lock().unwrap().blob_count)
     }
 
-    /// Opens the sums of an answer and adds them up.
+    /// Opens the sums of an answer to [`Setting::ask`] and adds them up.
     pub(crate) fn total(&self, sums: &v1::BlockSums) -> Vec<i64> {
-        let mut total = vec![0; self.spec.bins as usize];
+        self.total_of(&self.ask(&[]), sums)
+    }
+
+    /// The same for any question.
+    pub(crate) fn total_of(&self, ask: &v1::ComputeBlocks, sums: &v1::BlockSums) -> Vec<i64> {
+        let mut total = vec![0; Intrinsic::parse(&ask.spec).unwrap().dimension()];
         for sum in &sums.blocks {
-            let spec = self.spec.to_bytes().unwrap();
             let place = SumPlace {
-                step: STEP,
-                intrinsic: 0,
-                spec: &spec,
+                step: Step(ask.step),
+                intrinsic: ask.intrinsic,
+                spec: &ask.spec,
+                state: Digest::of(&ask.state),
                 blocks: self.blocks(),
                 block: sum.block,
             };
-            let info = BlockSum::seal_info(&RUN, FENCING, &place);
+            let info = BlockSum::seal_info(&RUN, Fencing(ask.fencing), &place);
             let opened = open_box(self.root.kem(), &info, &sum.sealed).unwrap();
             let (numbers, rest) = opened.expose().as_chunks::<8>();
             assert!(rest.is_empty() && numbers.len() == total.len());
@@ -309,16 +355,38 @@ impl Sealer {
     }
 }
 
-/// The listed uploads, ascending.
-pub(crate) fn registered(depot: &LyingDepot) -> Vec<BlobDigest> {
-    let lists: BTreeMap<_, _> = depot.lists.lock().unwrap().clone();
-    let mut all: Vec<_> = lists
-        .values()
-        .flatten()
-        .map(|d| BlobDigest::try_from_slice(d).unwrap())
-        .collect();
-    all.sort();
-    all
+/// The same at another price.
+pub(crate) fn priced(spec: &HistogramSpec, rho: u64) -> HistogramSpec {
+    let mut spec = spec.clone();
+    spec.rho_nano = NanoRho(rho);
+    spec
+}
+
+/// A list of uploads as it is stored.
+pub(crate) fn list(uploads: &[BlobDigest]) -> Vec<u8> {
+    uploads.iter().flat_map(|blob| blob.to_vec()).collect()
+}
+
+/// Canonical bytes of a histogram, as they stand in a question.
+pub(crate) fn bytes(spec: &HistogramSpec) -> Vec<u8> {
+    Intrinsic::Histogram(spec.clone()).to_bytes().unwrap()
+}
+
+/// A plan of histograms by step.
+pub(crate) fn plan(steps: Vec<Vec<HistogramSpec>>) -> Plan {
+    let step = |specs: Vec<_>| specs.into_iter().map(Intrinsic::Histogram).collect();
+    plan_of(steps.into_iter().map(step).collect())
+}
+
+/// A plan of intrinsics by step.
+pub(crate) fn plan_of(steps: Vec<Vec<Intrinsic>>) -> Plan {
+    let release = Release {
+        name: "words".into(),
+        shape: Shape::Table { rows: 5 },
+        bytes: 100,
+    };
+    let steps = steps.into_iter().map(|step| (step, Some(release.clone())));
+    Plan::new(BTreeMap::new(), steps.collect(), 100).unwrap()
 }
 
 /// One question, one answer.

@@ -124,11 +124,12 @@ async fn sums_are_sealed_to_the_granted_root() {
     setting.prepare().await;
     let mut session = setting.session().await.unwrap();
     let sums = compute(&mut session, setting.ask(&[0])).await.unwrap();
-    let spec = setting.spec.to_bytes().unwrap();
+    let spec = bytes(&setting.spec);
     let place = siegel_program::SumPlace {
         step: STEP,
         intrinsic: 0,
         spec: &spec,
+        state: siegel_ident::Digest::of(b""),
         blocks: setting.blocks(),
         block: 0,
     };
