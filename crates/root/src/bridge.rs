@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use siegel_driver::{Driver, DriverError, Public, State};
 use siegel_ident::Step;
-use siegel_program::{Executor, HistogramSpec, Plan, Stop};
+use siegel_program::{ClippedSumSpec, Executor, HistogramSpec, Intrinsic, Plan, Stop};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compute::Crew;
@@ -14,7 +14,9 @@ use crate::workers::Hand;
 
 /// One intrinsic that the driver waits for.
 struct Ask {
-    spec: HistogramSpec,
+    intrinsic: Intrinsic,
+    /// What it broadcasts: `f32` little-endian.
+    state: Vec<u8>,
     reply: oneshot::Sender<Result<Vec<i64>, Stop>>,
 }
 
@@ -44,10 +46,15 @@ pub(crate) async fn step<H: Hand>(
         driver.step(public, plan, &state, n, &mut Bridge { asks })
     });
     let mut stopped = None;
-    let mut intrinsic = 0;
-    while let Some(Ask { spec, reply }) = asked.recv().await {
-        let answer = crew.histogram(events, n, intrinsic, spec).await;
-        intrinsic += 1;
+    let mut index = 0;
+    while let Some(Ask {
+        intrinsic,
+        state,
+        reply,
+    }) = asked.recv().await
+    {
+        let answer = crew.noisy_sum(events, n, index, intrinsic, state).await;
+        index += 1;
         let _ = reply.send(answer.map_err(|stop| {
             let told = stop.for_driver();
             stopped = Some(stop);
@@ -68,7 +75,14 @@ pub(crate) async fn pure<T: Send + 'static>(
     part: impl FnOnce(&Script) -> Result<T, DriverError> + Send + 'static,
 ) -> Result<T, RunStop> {
     let for_thread = script.clone();
-    let done = tokio::task::spawn_blocking(move || part(&for_thread)).await;
+    aside(move || part(&for_thread)).await
+}
+
+/// Runs a part of the driver on a thread of its own.
+pub(crate) async fn aside<T: Send + 'static>(
+    part: impl FnOnce() -> Result<T, DriverError> + Send + 'static,
+) -> Result<T, RunStop> {
+    let done = tokio::task::spawn_blocking(part).await;
     Ok(done.map_err(|_| RunStop::Broken)??)
 }
 
@@ -76,16 +90,27 @@ struct Bridge {
     asks: mpsc::Sender<Ask>,
 }
 
-impl Executor for Bridge {
-    fn dp_histogram(&mut self, spec: &HistogramSpec) -> Result<Vec<i64>, Stop> {
+impl Bridge {
+    fn ask(&mut self, intrinsic: Intrinsic, state: Vec<u8>) -> Result<Vec<i64>, Stop> {
         let gone = || Stop::new("internal", "the root is gone");
         let (reply, answer) = oneshot::channel();
-        self.asks
-            .blocking_send(Ask {
-                spec: spec.clone(),
-                reply,
-            })
-            .map_err(|_| gone())?;
+        let ask = Ask {
+            intrinsic,
+            state,
+            reply,
+        };
+        self.asks.blocking_send(ask).map_err(|_| gone())?;
         answer.blocking_recv().map_err(|_| gone())?
+    }
+}
+
+impl Executor for Bridge {
+    fn dp_histogram(&mut self, spec: &HistogramSpec) -> Result<Vec<i64>, Stop> {
+        self.ask(Intrinsic::Histogram(spec.clone()), Vec::new())
+    }
+
+    fn dp_clipped_sum(&mut self, spec: &ClippedSumSpec, params: &[f32]) -> Result<Vec<i64>, Stop> {
+        let state = params.iter().flat_map(|value| value.to_le_bytes());
+        self.ask(Intrinsic::ClippedSum(spec.clone()), state.collect())
     }
 }

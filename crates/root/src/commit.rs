@@ -1,11 +1,11 @@
 //! A step's result, sealed, stored, committed: in this order, so that what the key service has
 //! committed can always be fetched (I8).
 
-use siegel_driver::State;
+use siegel_driver::{DriverError, State};
 use siegel_ident::{Budget, Digest, Fencing, ObjectDigest, RunId, Secret, SecretBytes, Step};
 use siegel_keys::CommitStep;
 use siegel_link::depot::ObjectKind;
-use siegel_program::{Plan, Table};
+use siegel_program::{Plan, Release, Released};
 use siegel_seal::KemPublic;
 use siegel_seal::object::{ObjectContext, Sealed, seal_checkpoint, seal_release};
 
@@ -37,7 +37,7 @@ impl Position {
         plan: &Plan,
         n: Step,
         state: &State,
-        table: Option<&Table>,
+        released: Option<&Released>,
     ) -> Result<Committed, RunStop> {
         let context = ObjectContext {
             run: self.run,
@@ -45,9 +45,16 @@ impl Position {
             previous: self.previous.into(),
         };
         let checkpoint = self.seal_state(node, plan, &context, state)?;
-        let release = table
-            .map(|table| self.seal_table(node, plan, &context, table))
-            .transpose()?;
+        let step = plan.step(n);
+        let planned = step.and_then(|step| step.release.as_ref());
+        let release = match (planned, released) {
+            (Some(planned), Some(released)) => {
+                Some(self.seal_result(node, planned, &context, released)?)
+            }
+            (None, None) => None,
+            // The driver releases what its plan says, no more and no less (I6, I12).
+            _ => return Err(DriverError::OtherRelease.into()),
+        };
         let header = release
             .as_ref()
             .map(|sealed| (sealed.digest, sealed.header.clone()));
@@ -56,7 +63,7 @@ impl Position {
         if let Some(release) = release {
             store(node, release).await?;
         }
-        let cost = plan.step(n).map_or(Budget::ZERO, |step| step.cost);
+        let cost = step.map_or(Budget::ZERO, |step| step.cost);
         let commit = CommitStep {
             run: self.run,
             fencing: self.fencing,
@@ -69,10 +76,10 @@ impl Position {
         // Repeated under one id until it is answered: it happens once.
         node.kms.commit_step(node.kms.request_id(), &commit).await?;
         self.previous = next.digest();
-        let name = table.map(|table| table.name.clone()).unwrap_or_default();
+        let name = planned.map(|planned| planned.name.clone());
         Ok(Committed {
             checkpoint: next,
-            release: header.map(|(digest, _)| (digest, name)),
+            release: header.map(|(digest, _)| digest).zip(name),
         })
     }
 
@@ -94,15 +101,15 @@ impl Position {
         )?)
     }
 
-    fn seal_table(
+    fn seal_result(
         &self,
         node: &Node,
-        plan: &Plan,
+        planned: &Release,
         context: &ObjectContext,
-        table: &Table,
+        released: &Released,
     ) -> Result<Sealed, RunStop> {
-        let plain = SecretBytes::new(table.to_csv()?);
-        let (rng, size) = (&mut node.platform.rng(), plan.release.bytes);
+        let plain = SecretBytes::new(released.to_bytes()?);
+        let (rng, size) = (&mut node.platform.rng(), planned.bytes);
         Ok(seal_release(rng, &self.release_key, context, size, &plain)?)
     }
 }
@@ -112,9 +119,6 @@ async fn store(node: &Node, sealed: Sealed) -> Result<(), RunStop> {
         .depot
         .put(ObjectKind::Sealed, sealed.bytes.into())
         .await;
-    put.map_err(|source| RunStop::Depot {
-        doing: "storing a sealed object",
-        source,
-    })?;
+    put.map_err(RunStop::depot("storing a sealed object"))?;
     Ok(())
 }

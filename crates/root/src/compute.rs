@@ -1,10 +1,10 @@
-//! One histogram over all workers: lease, open, add, and the noise that was drawn before.
+//! One intrinsic over all workers: lease, open, add, and the noise that was drawn before.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use siegel_ident::{Fencing, RunId, Secret, SecretBytes, Step, Transcript};
-use siegel_program::{BlockCount, BlockSum, HistogramSpec, Noise, Total};
+use siegel_program::{BlockSum, Intrinsic, Noise, Total};
 use siegel_seal::kdf::{RunPurpose, chunk_key};
 use siegel_seal::sealed_box::open_box;
 use tokio::task::JoinSet;
@@ -17,9 +17,6 @@ use crate::serve::Node;
 use crate::stop::RunStop;
 use crate::workers::{Hand, Trouble, Worker};
 
-/// How long a worker may take for one question: this, and so much for each upload.
-const LEASE_BASE: Duration = Duration::from_secs(30);
-const LEASE_PER_BLOB: Duration = Duration::from_millis(5);
 /// How long there may be trouble and no success, and every worker be asked twice in vain, before the
 /// run stops.
 const OUTAGE: Duration = Duration::from_secs(30);
@@ -41,7 +38,7 @@ pub(crate) struct Job {
     /// Public; from the registration.
     pub(crate) blob_count: u64,
     /// The run's noise key.
-    pub(crate) noise: Secret<32>,
+    pub(crate) noise: Arc<Secret<32>>,
 }
 
 /// Opens a box that is sealed to this root.
@@ -91,35 +88,24 @@ impl<H: Hand> Crew<H> {
         Self { job, open, members }
     }
 
-    /// The noisy counts of intrinsic `intrinsic` of step `step`. The noise is drawn first, in one
+    /// The noisy sum of intrinsic number `index` of step `step`. The noise is drawn first, in one
     /// go: when a sum arrives and when a total leaves says nothing about it (I12).
-    pub(crate) async fn histogram(
+    pub(crate) async fn noisy_sum(
         &mut self,
         events: &Events,
         step: Step,
-        intrinsic: u32,
-        spec: HistogramSpec,
+        index: u32,
+        intrinsic: Intrinsic,
+        state: Vec<u8>,
     ) -> Result<Vec<i64>, RunStop> {
-        let key = chunk_key(
-            &self.job.noise,
-            RunPurpose::Noise,
-            step,
-            intrinsic.into(),
-            0,
-        );
-        let noise = Noise::draw(&spec, &key)?;
-        let blobs = self.job.blob_count;
-        let limit = LEASE_BASE + LEASE_PER_BLOB * u32::try_from(blobs).unwrap_or(u32::MAX);
-        let question = Arc::new(Question {
-            run: self.job.run,
-            fencing: self.job.fencing,
-            step,
-            intrinsic,
-            spec_bytes: spec.to_bytes()?,
-            blocks: BlockCount::for_blobs(blobs),
-            limit,
-            spec,
+        let (key, of) = (self.job.noise.clone(), intrinsic.clone());
+        let drawn = tokio::task::spawn_blocking(move || {
+            let chunk = |n| chunk_key(&key, RunPurpose::Noise, step, index.into(), n);
+            Noise::draw(&of, chunk)
         });
+        let noise = drawn.await.map_err(|_| RunStop::Broken)??;
+        let question = Question::new(&self.job, step, index, intrinsic, state)?;
+        let question = Arc::new(question);
         let total = self.total(events, &question).await?;
         Ok(total.release(noise)?)
     }
@@ -130,7 +116,7 @@ impl<H: Hand> Crew<H> {
         question: &'q Arc<Question>,
     ) -> Result<Total<'q>, RunStop> {
         let count = question.blocks.get();
-        let mut total = Total::new(&question.spec, question.blocks);
+        let mut total = Total::new(&question.intrinsic, question.blocks);
         let mut leases = Leases::new(count, self.members.len(), question.most_blocks());
         let mut asked: JoinSet<Returned<H>> = JoinSet::new();
         // Since when there is only trouble.

@@ -1,6 +1,7 @@
 //! What the operator sees of a run. All of it is public: digests, counts of public things, phases.
 
-use siegel_ident::{InputRoot, ObjectDigest, RunId, Step};
+use siegel_ident::{ObjectDigest, Step};
+use siegel_keys::RootGrant;
 use siegel_wire::v1::{self, run_event::Body};
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -23,11 +24,13 @@ impl Events {
         let _ = self.0.try_send(Ok(v1::RunEvent { body: Some(body) }));
     }
 
-    pub(crate) async fn registered(&self, run: RunId, blob_count: u64, input_root: InputRoot) {
+    /// The run is this root's. What it committed before is in the receipts.
+    pub(crate) async fn registered(&self, grant: &RootGrant) {
         self.send(Body::Registered(v1::RunRegistered {
-            run_id: run.to_vec(),
-            blob_count,
-            input_root: input_root.to_vec(),
+            run_id: grant.run.to_vec(),
+            blob_count: grant.registered.blob_count,
+            input_root: grant.registered.input_root.to_vec(),
+            resumed_after: grant.step.0,
         }))
         .await;
     }

@@ -14,10 +14,12 @@ mod events;
 mod leases;
 mod prepare;
 mod question;
+mod resume;
 mod run;
 mod serve;
 mod service;
 mod stop;
+mod wish;
 mod workers;
 
 pub use error::RootError;

@@ -1,107 +1,112 @@
-//! Before a run is registered: what is asked, what there is to read, what it will do and cost.
+//! Up to the first step: what there is to read, what the run will do and cost, and whose it is.
+//!
+//! A new run is planned, its plan and its list of inputs are stored, and only then is it registered
+//! and paid for: whatever the key service has registered can be fetched, whoever dies (I8).
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use siegel_driver::{Driver, Public};
-use siegel_ident::{EpochId, InputRoot, PolicyDigest, ProgramDigest, Timestamp, json};
-use siegel_keys::RegisterRun;
+use siegel_driver::{Driver, Public, State};
+use siegel_ident::{BlobDigest, Digest};
+use siegel_keys::{RegisterRun, RootGrant};
 use siegel_link::depot::ObjectKind;
-use siegel_policy::{AccessPolicy, Policy};
 use siegel_program::bundle::MAX_BUNDLE;
-use siegel_program::{Bundle, Plan, input_root};
-use siegel_wire::v1;
+use siegel_program::{Bundle, input_root};
 
+use crate::bridge::{self, Script};
 use crate::serve::Node;
 use crate::stop::RunStop;
+use crate::wish::Wish;
 
-/// Longest parameters, in bytes.
-const MAX_PARAMS: usize = 16 * 1024;
-
-/// A run that can be registered.
-pub(crate) struct Prepared {
-    pub(crate) driver: Driver,
-    pub(crate) public: Public,
-    pub(crate) plan: Plan,
-    pub(crate) register: RegisterRun,
+/// A run that this root holds, before its next step.
+pub(crate) struct Held {
+    pub(crate) script: Arc<Script>,
+    pub(crate) grant: RootGrant,
+    /// What the last committed step left, or the driver's first state.
+    pub(crate) state: State,
 }
 
-/// What the operator asks for.
-struct Wish {
-    policy: Policy,
-    epochs: Vec<EpochId>,
-    deadline: Timestamp,
-    params: BTreeMap<String, i64>,
-}
-
-/// Checks the wish, lists the uploads, and makes the dry run. Nothing is paid yet: a driver that
-/// misuses a value or asks for too much is refused here (I5, I6).
-pub(crate) async fn prepare(node: &Node, request: v1::RunRequest) -> Result<Prepared, RunStop> {
-    let wish = convert(request, node.program, node.platform.now())?;
-    let program = fetch_program(node).await?;
-    let driver = Driver::load(&program)?;
-    let (blob_count, root) = list(node, &wish).await?;
-    wish.policy.check_blobs(blob_count)?;
-    let budget = wish.policy.privacy.total;
-    let public = Public {
-        params: wish.params,
-        blob_count,
-        budget,
-    };
-    let plan = driver.dry_run(&public)?.plan;
-    plan.check_policy(&wish.policy)?;
-    let parameters = plan.run_parameters()?.to_bytes();
-    let register = RegisterRun {
+/// Lists the uploads, makes the dry run, registers. Nothing is paid before the registration: a
+/// driver that misuses a value or asks for too much is refused first (I5, I6).
+pub(crate) async fn begin(node: &Node, wish: Wish) -> Result<Held, RunStop> {
+    let uploads = list(node, &wish).await?;
+    let blob_count = uploads.len() as u64;
+    let root = input_root(&uploads)?;
+    let script = plan(node, &wish, blob_count).await?;
+    let inputs = uploads.iter().flat_map(|blob| *blob.as_bytes()).collect();
+    let asked = RegisterRun {
         policy: wish.policy.digest(),
         program: node.program,
-        parameters: parameters.map_err(|_| RunStop::Broken)?,
+        parameters: parameters(&script)?,
         epochs: wish.epochs,
         deadline: wish.deadline,
         input_root: root,
         blob_count,
+        inputs: store(node, ObjectKind::Inputs, inputs).await?,
     };
-    tracing::info!(blobs = blob_count, rounds = plan.rounds, rho = %plan.total.rho_nano, "planned");
-    Ok(Prepared {
-        driver,
-        public,
-        plan,
-        register,
+    store(node, ObjectKind::Plan, script.plan.to_bytes()?).await?;
+    // Here the whole cost is debited; nothing is read before (I6).
+    let grant = node.kms.register_run(node.kms.request_id(), &asked).await?;
+    check_registered(&asked, &grant.registered)?;
+    let state = bridge::pure(&script, |s| s.driver.init(&s.public)).await?;
+    Ok(Held {
+        script,
+        grant,
+        state,
     })
 }
 
-fn convert(
-    request: v1::RunRequest,
-    program: ProgramDigest,
-    now: Timestamp,
-) -> Result<Wish, RunStop> {
-    let policy = AccessPolicy::parse(&request.policy)?;
-    let digest = PolicyDigest::try_from_slice(&request.policy_digest);
-    if digest.ok_or(RunStop::BadRequest("policy digest"))? != policy.digest() {
-        return Err(RunStop::OtherPolicy);
-    }
-    let asked = ProgramDigest::try_from_slice(&request.program_digest);
-    if asked.ok_or(RunStop::BadRequest("program digest"))? != program {
-        return Err(RunStop::OtherProgram);
-    }
-    policy.check_program(&program)?;
-    policy.check_window(now)?;
-    let epochs: Vec<EpochId> = request.epochs.into_iter().map(EpochId).collect();
-    if epochs.is_empty() || !epochs.is_sorted_by(|a, b| a < b) {
-        return Err(RunStop::Epochs);
-    }
-    let deadline = Timestamp(request.deadline);
-    if deadline <= now {
-        return Err(RunStop::Deadline { deadline, now });
-    }
-    let params = match request.params.as_slice() {
-        [] => BTreeMap::new(),
-        bytes => json::from_canonical(bytes, MAX_PARAMS).map_err(RunStop::Params)?,
+/// The program's plan for this wish over so many uploads.
+pub(crate) async fn plan(
+    node: &Node,
+    wish: &Wish,
+    blob_count: u64,
+) -> Result<Arc<Script>, RunStop> {
+    wish.policy.check_blobs(blob_count)?;
+    let program = fetch_program(node).await?;
+    let public = Public {
+        params: wish.params.clone(),
+        blob_count,
+        budget: wish.policy.privacy.total,
     };
-    Ok(Wish {
-        policy,
-        epochs,
-        deadline,
-        params,
-    })
+    let script = bridge::aside(move || {
+        let driver = Driver::load(&program)?;
+        let plan = driver.dry_run(&public)?.plan;
+        Ok(Script {
+            driver,
+            public,
+            plan,
+        })
+    });
+    let script = script.await?;
+    let plan = &script.plan;
+    plan.check_policy(&wish.policy)?;
+    tracing::info!(blobs = blob_count, rounds = plan.rounds, rho = %plan.total.rho_nano, "planned");
+    Ok(Arc::new(script))
+}
+
+/// What the key service registers of a plan: its digest and its costs.
+pub(crate) fn parameters(script: &Script) -> Result<Vec<u8>, RunStop> {
+    let parameters = script.plan.run_parameters()?;
+    parameters.to_bytes().map_err(|_| RunStop::Broken)
+}
+
+/// The registered run is the asked one in every part: same plan, same rules, same inputs (I2, I6).
+pub(crate) fn check_registered(
+    asked: &RegisterRun,
+    registered: &RegisterRun,
+) -> Result<(), RunStop> {
+    let parts = [
+        ("policy", asked.policy == registered.policy),
+        ("program", asked.program == registered.program),
+        ("plan", asked.parameters == registered.parameters),
+        ("list of epochs", asked.epochs == registered.epochs),
+        ("deadline", asked.deadline == registered.deadline),
+    ];
+    match parts.into_iter().find(|(_, same)| !same) {
+        Some((part, _)) => Err(RunStop::OtherRun { part }),
+        None if asked == registered => Ok(()),
+        None => Err(RunStop::OtherRun { part: "inputs" }),
+    }
 }
 
 /// The exact bytes of the measured digest; the depot is not believed (I2).
@@ -110,22 +115,67 @@ async fn fetch_program(node: &Node) -> Result<Bundle, RunStop> {
         .depot
         .get(ObjectKind::Program, node.program.digest(), MAX_BUNDLE)
         .await;
-    let bytes = fetched.map_err(|source| RunStop::Depot {
-        doing: "fetching the program",
-        source,
-    })?;
+    let bytes = fetched.map_err(RunStop::depot("fetching the program"))?;
     Ok(Bundle::parse(&bytes)?)
 }
 
-/// Number and Merkle root of all uploads of the epochs. What the depot hides now is not part of the
-/// run; what it lists and cannot serve later stops the run.
-async fn list(node: &Node, wish: &Wish) -> Result<(u64, InputRoot), RunStop> {
+/// All uploads of the epochs, ascending. What the depot hides now is not part of the run; what
+/// comes later is not, either; what it lists and cannot serve later stops the run.
+async fn list(node: &Node, wish: &Wish) -> Result<Vec<BlobDigest>, RunStop> {
     let mut all = Vec::new();
     for epoch in &wish.epochs {
         let listed = node.depot.list(wish.policy.digest(), *epoch).await;
-        let doing = "listing the uploads";
-        all.extend(listed.map_err(|source| RunStop::Depot { doing, source })?);
+        all.extend(listed.map_err(RunStop::depot("listing the uploads"))?);
     }
     all.sort_unstable();
-    Ok((all.len() as u64, input_root(&all)?))
+    Ok(all)
+}
+
+/// Stores a public object of the run; durable when this returns.
+async fn store(node: &Node, kind: ObjectKind, bytes: Vec<u8>) -> Result<Digest, RunStop> {
+    let put = node.depot.put(kind, bytes.into()).await;
+    let put = put.map_err(RunStop::depot("storing plan and inputs"))?;
+    Ok(put.digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use siegel_ident::{EpochId, InputRoot, PolicyDigest, ProgramDigest, Timestamp};
+
+    use super::*;
+
+    /// Makes one part another one.
+    type Spoil = fn(&mut RegisterRun);
+
+    // I2, I6: catches a part of the registration that nobody compares.
+    #[test]
+    fn a_run_is_another_one_if_any_part_differs() {
+        let asked = RegisterRun {
+            policy: PolicyDigest::of(b"policy"),
+            program: ProgramDigest::of(b"program"),
+            parameters: b"plan".to_vec(),
+            epochs: vec![EpochId(1)],
+            deadline: Timestamp(9),
+            input_root: InputRoot::of(b"root"),
+            blob_count: 3,
+            inputs: Digest::of(b"list"),
+        };
+        check_registered(&asked, &asked).unwrap();
+        let spoils: [(&str, Spoil); 8] = [
+            ("policy", |r| r.policy = PolicyDigest::of(b"other")),
+            ("program", |r| r.program = ProgramDigest::of(b"other")),
+            ("plan", |r| r.parameters.push(b' ')),
+            ("list of epochs", |r| r.epochs.push(EpochId(2))),
+            ("deadline", |r| r.deadline.0 += 1),
+            ("inputs", |r| r.input_root = InputRoot::of(b"other")),
+            ("inputs", |r| r.blob_count += 1),
+            ("inputs", |r| r.inputs = Digest::of(b"other")),
+        ];
+        for (name, spoil) in spoils {
+            let mut registered = asked.clone();
+            spoil(&mut registered);
+            let stop = check_registered(&asked, &registered).unwrap_err();
+            assert!(matches!(stop, RunStop::OtherRun { part } if part == name));
+        }
+    }
 }

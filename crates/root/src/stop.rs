@@ -2,13 +2,13 @@
 //! from public things, never from a sum or a noisy value (I12).
 
 use siegel_driver::DriverError;
-use siegel_ident::Timestamp;
 use siegel_ident::json::JsonError;
+use siegel_ident::{Step, Timestamp};
 use siegel_keys::KeysError;
 use siegel_link::{LinkError, Refusal, refusal};
 use siegel_policy::{NotAllowed, PolicyError};
 use siegel_program::{ProgramError, Stop};
-use siegel_seal::SealError;
+use siegel_seal::{OpenError, SealError};
 
 /// A run stops here. Before it is registered nothing was paid; after it nothing is given back (I6).
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +56,37 @@ pub(crate) enum RunStop {
         /// What happened.
         source: LinkError,
     },
+    /// The run was registered with something else than is asked now (I2, I6).
+    #[error(
+        "the {part} that the request leads to is not what the run was registered with; repeat the \
+         request that started it"
+    )]
+    OtherRun {
+        /// Which part.
+        part: &'static str,
+    },
+    /// The depot serves something else for the committed checkpoint (I2).
+    #[error("checkpoint of step {step}: {source}")]
+    CheckpointBytes {
+        /// The last committed step.
+        step: Step,
+        /// What came.
+        source: LinkError,
+    },
+    /// The committed object is not this step's checkpoint, or does not open.
+    #[error("checkpoint of step {step}: {source}")]
+    Checkpoint {
+        /// The last committed step.
+        step: Step,
+        /// Why not.
+        source: OpenError,
+    },
+    /// Another incarnation of the root has the run: this one must not go on (I6).
+    #[error("another root has taken this run over: {}", .0.message)]
+    Superseded(Box<Refusal>),
     /// The key service did not do something.
     #[error("{0}")]
-    Kms(#[from] KeysError),
+    Kms(KeysError),
     /// Every worker refused the same blocks; the last one's words.
     #[error("every worker refused; the last said: {} ({}): {}", .0.code, .0.r#where, .0.message)]
     Refused(Box<Refusal>),
@@ -78,7 +106,27 @@ pub(crate) enum RunStop {
     Broken,
 }
 
+impl From<KeysError> for RunStop {
+    /// Only the newest root of a run may ask for its workers, and a grant that another root has
+    /// overtaken is not handed out: both mean lost fencing, as a refused commit does.
+    fn from(error: KeysError) -> Self {
+        match error {
+            KeysError::Refused(refusal)
+                if matches!(refusal.code.as_str(), "not-the-root" | "superseded") =>
+            {
+                Self::Superseded(refusal)
+            }
+            error => Self::Kms(error),
+        }
+    }
+}
+
 impl RunStop {
+    /// A failed call of the depot.
+    pub(crate) fn depot(doing: &'static str) -> impl FnOnce(LinkError) -> Self {
+        move |source| Self::Depot { doing, source }
+    }
+
     /// What the operator is told.
     pub(crate) fn to_refusal(&self) -> Refusal {
         match self {
@@ -113,6 +161,10 @@ impl RunStop {
             Self::Driver(DriverError::Budget { .. }) => ("budget-exceeded", "I6"),
             Self::Driver(error) => (error.code(), "I5"),
             Self::Depot { .. } => ("depot", ""),
+            Self::OtherRun { .. } => ("other-run", "I2"),
+            Self::CheckpointBytes { .. } => ("wrong-checkpoint", "I2"),
+            Self::Checkpoint { .. } => ("wrong-checkpoint", "I6"),
+            Self::Superseded(_) => ("stale-fencing", "I6"),
             Self::Kms(KeysError::NoQuorum { .. }) => ("no-quorum", "I9"),
             Self::Kms(_) => ("key-service", "I3"),
             Self::Refused(_) => ("workers-refused", ""),

@@ -5,11 +5,16 @@ use std::sync::Mutex;
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng as _;
-use siegel_ident::{NanoRho, PrivacyId};
+use siegel_dp::{DiscreteGaussian, NoiseRng};
+use siegel_ident::{Digest, NanoRho, PrivacyId};
 use siegel_keys::KeysError;
-use siegel_program::{Bundle, Column, Histogram, IndexKey, Record, SumBuilder, SumPlace};
+use siegel_program::{
+    BlockCount, Bundle, ClippedSumSpec, ClippedSumTerms, Column, HistogramSpec, IndexKey,
+    NOISE_CHUNK, Query, Record, SumBuilder, SumPlace,
+};
 use siegel_seal::sealed_box::seal_box;
 use siegel_seal::{KemPrivate, KemPublic, Suite, derive_kem};
+use siegel_tensor::{Classifier, Model};
 use siegel_wire::v1;
 use tokio::sync::mpsc;
 
@@ -29,6 +34,7 @@ enum Plan {
     OtherBlock,
     OtherKey,
     OtherStep,
+    OtherState,
     Fenced,
 }
 
@@ -51,19 +57,41 @@ fn bundle() -> Bundle {
     .unwrap()
 }
 
-fn spec() -> HistogramSpec {
-    HistogramSpec::new(&bundle(), "words", "w.txt", 2, NanoRho(80_000_000)).unwrap()
+fn histogram() -> Intrinsic {
+    let rho = NanoRho(80_000_000);
+    Intrinsic::Histogram(HistogramSpec::new(&bundle(), "words", "w.txt", 2, rho).unwrap())
+}
+
+/// A model of more parameters than one chunk of noise has.
+fn large() -> Intrinsic {
+    let terms = ClippedSumTerms {
+        column: "rows",
+        alphabet: None,
+        model: Model::Classifier(Classifier {
+            features: 6600,
+            hidden: 0,
+            classes: 10,
+        }),
+        max_items_per_user: 1,
+        epochs: 1,
+        batch: 1,
+        rate_micro: 1,
+        clip_micro: 1,
+        scale: 1 << 16,
+        rho: NanoRho(80_000_000),
+    };
+    Intrinsic::ClippedSum(ClippedSumSpec::new(&bundle(), terms).unwrap())
 }
 
 impl Fake {
     fn answer(&self, q: &v1::ComputeBlocks, plan: Plan) -> v1::BlockSums {
-        let (bundle, spec) = (bundle(), HistogramSpec::parse(&q.spec).unwrap());
-        let histogram = Histogram::new(&spec, &bundle).unwrap();
+        let (bundle, spec) = (bundle(), Intrinsic::parse(&q.spec).unwrap());
+        let query = Query::new(&spec, &bundle, &q.state).unwrap();
         let (key, blocks) = (
             IndexKey::new(&Secret::new([6; 32])),
             BlockCount::new(q.block_count).unwrap(),
         );
-        let mut sums = SumBuilder::new(&histogram, &key, blocks, &q.blocks).unwrap();
+        let mut sums = SumBuilder::new(&query, &key, blocks, &q.blocks).unwrap();
         for user in 0..BLOBS {
             let mut id = [0; 32];
             id[..8].copy_from_slice(&user.to_be_bytes());
@@ -73,16 +101,17 @@ impl Fake {
                 .skip(user as usize % 3)
                 .take(2)
                 .collect();
-            let columns = vec![Column {
-                name: "words",
-                words,
-            }];
+            let columns = vec![Column::words("words", words)];
             sums.add(&Record {
                 privacy_id: PrivacyId::from_bytes(id),
                 columns,
             });
         }
         let step = Step(q.step + u64::from(plan == Plan::OtherStep));
+        let state = match plan {
+            Plan::OtherState => Digest::of(b"another state"),
+            _ => Digest::of(&q.state),
+        };
         let other = derive_kem(Suite::XWing, &Secret::new([9; 32])).1;
         let to = if plan == Plan::OtherKey {
             &other
@@ -95,6 +124,7 @@ impl Fake {
                 step,
                 intrinsic: q.intrinsic,
                 spec: &q.spec,
+                state,
                 blocks,
                 block: sum.block(),
             };
@@ -144,6 +174,16 @@ fn run_id() -> RunId {
 
 /// The first list of each worker is popped from its end; after it, `then`.
 async fn counts(workers: &[(&[Plan], Plan)], noise: u8, step: u64) -> Result<Vec<i64>, RunStop> {
+    asked(workers, noise, step, histogram(), Vec::new()).await
+}
+
+async fn asked(
+    workers: &[(&[Plan], Plan)],
+    noise: u8,
+    step: u64,
+    intrinsic: Intrinsic,
+    state: Vec<u8>,
+) -> Result<Vec<i64>, RunStop> {
     let hands = workers.iter().map(|(plans, then)| Fake {
         plans: Arc::new(Mutex::new(plans.to_vec())),
         then: *then,
@@ -153,13 +193,14 @@ async fn counts(workers: &[(&[Plan], Plan)], noise: u8, step: u64) -> Result<Vec
         run: run_id(),
         fencing: Fencing(3),
         blob_count: BLOBS,
-        noise: Secret::new([noise; 32]),
+        noise: Arc::new(Secret::new([noise; 32])),
     };
     let private = kem().0;
     let open = move |info: &Transcript, sealed: &[u8]| open_box(&private, info, sealed).ok();
     let mut crew = Crew::new(job, hands.collect(), Arc::new(open));
     let (sender, _receiver) = mpsc::channel(1);
-    crew.histogram(&Events(sender), Step(step), 0, spec()).await
+    let (events, step) = (Events(sender), Step(step));
+    crew.noisy_sum(&events, step, 0, intrinsic, state).await
 }
 
 const FINE: (&[Plan], Plan) = (&[], Plan::Fine);
@@ -172,7 +213,9 @@ async fn the_same_bytes_whatever_happens_to_workers() {
     for (bin, truth) in [(0, 1000), (1, 1000), (2, 0), (3, 1000)] {
         assert!((expected[bin] - truth).abs() < 60, "{expected:?}");
     }
-    use Plan::{Doubles, Fine, Forgets, Hangs, Lost, OtherBlock, OtherKey, OtherStep, Refuses};
+    use Plan::{
+        Doubles, Fine, Forgets, Hangs, Lost, OtherBlock, OtherKey, OtherState, OtherStep, Refuses,
+    };
     let crews: Vec<Vec<(&[Plan], Plan)>> = vec![
         vec![FINE; 2],
         vec![FINE; 7],
@@ -187,6 +230,7 @@ async fn the_same_bytes_whatever_happens_to_workers() {
         vec![(&[], OtherBlock), FINE],
         vec![(&[], OtherKey), FINE],
         vec![(&[], OtherStep), FINE, FINE],
+        vec![(&[], OtherState), FINE],
         vec![(&[Lost], Refuses), (&[Hangs], Lost), (&[Lost, Lost], Fine)],
     ];
     for crew in crews {
@@ -200,6 +244,24 @@ async fn noise_differs_by_secret_and_step() {
     let one = counts(&[FINE], 7, 1).await.unwrap();
     assert_ne!(one, counts(&[FINE], 8, 1).await.unwrap());
     assert_ne!(one, counts(&[FINE], 7, 2).await.unwrap());
+}
+
+// I6, I7: every chunk of 65,536 numbers has a stream of its own. Catches one stream for all, the
+// same stream twice, and chunks of another size.
+#[tokio::test(start_paused = true)]
+async fn noise_comes_in_chunks() {
+    let large = large();
+    // Nobody has such rows: the exact sum is zero.
+    let state = vec![0; large.state_bytes()];
+    let sum = asked(&[FINE], 7, 2, large.clone(), state).await.unwrap();
+    assert!(sum.len() > NOISE_CHUNK);
+    let sampler = DiscreteGaussian::new(large.sigma2().unwrap()).unwrap();
+    for (n, numbers) in sum.chunks(NOISE_CHUNK).enumerate() {
+        let noise = Secret::new([7; 32]);
+        let key = chunk_key(&noise, RunPurpose::Noise, Step(2), 0, n as u64);
+        let expected = sampler.fill(&mut NoiseRng::new(&key), numbers.len());
+        assert!(numbers == expected, "chunk {n}");
+    }
 }
 
 // I8: a clear error in bounded time, and never a partial total.

@@ -3,6 +3,9 @@
 // Helpers of tests may panic as tests do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod kms;
+mod liar;
 mod refusals;
+mod resume;
 mod setting;
 mod whole;

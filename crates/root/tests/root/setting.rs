@@ -1,36 +1,27 @@
 //! The setting of every test: one in-process network.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use prost::Message as _;
 use siegel_attest::{Role, RootConfig, worker_config};
 use siegel_depot::{Depot, Limits, Store};
 use siegel_ident::{
-    BlobDigest, BlobId, Budget, Digest, EpochId, Fencing, InputRoot, NodeId, ObjectDigest,
-    PrivacyId, RunId, Secret, Step, Timestamp,
+    BlobDigest, BlobId, Budget, ConfigDigest, Digest, NodeId, ObjectDigest, PrivacyId, Seconds,
+    Step, Timestamp,
 };
-use siegel_keys::fake::{FakeGrant, FakeNode, NodeScript, World, measured};
+use siegel_keys::fake::{FakeNode, World, measured};
 use siegel_link::depot::{DepotClient, ObjectKind};
-use siegel_link::{Refusal, refusal};
-use siegel_platform::{Peer as Placed, StartInfo};
-use siegel_policy::{Policy, RunParameters};
+use siegel_platform::{Clock as _, Peer as Placed, Platform, StartInfo, SystemClock};
+use siegel_policy::{Column as PolicyColumn, ColumnKind, Policy};
 use siegel_program::{Bundle, Column, Record};
-use siegel_seal::grant::{GrantRole, grant_info};
 use siegel_seal::object::{ObjectContext, open_release, unwrap_release_dek};
-use siegel_seal::{
-    KemPrivate, KemPublic, Suite, UploadContext, derive_kem, seal_upload, sealed_box,
-};
-use siegel_session::{Peer, PeerKeys};
+use siegel_seal::{Suite, UploadContext, derive_kem, seal_upload};
 use siegel_wire::v1::root_client::RootClient;
-use siegel_wire::v1::{self, kms_request::Body as Ask, kms_response::Body, run_event};
+use siegel_wire::v1::{self, run_event};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-pub(crate) const RUN: RunId = RunId::from_bytes([1; 16]);
-pub(crate) const EPOCH: EpochId = EpochId(3);
-const FENCING: Fencing = Fencing(5);
-const EPOCH_KEY: Secret<32> = Secret::new([11; 32]);
-const RELEASE_KEY: Secret<32> = Secret::new([12; 32]);
-const REGISTRATION: Digest = Digest::from_bytes([13; 32]);
+use super::kms::{EPOCH, EPOCH_KEY, Kms, RUN, Trusted, release_pair};
 
 /// The program of most tests: two steps, each with its own noise; the second is released.
 pub(crate) const DRIVER: &str = "\
@@ -44,128 +35,46 @@ def finish(state):
     return table(\"words\", state)
 ";
 
-/// What the key service remembers.
-#[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) registered: Vec<v1::RegisterRun>,
-    pub(crate) commits: Vec<v1::CommitStep>,
-    pub(crate) finished: bool,
-    root: Option<PeerKeys>,
-    workers: Vec<PeerKeys>,
-}
+/// Six steps; what is released depends on all of them: on the noise of each and on the state that
+/// goes from one to the next. Its plan depends on the number of uploads: whether they are 12.
+pub(crate) const LONG: &str = "\
+def init(public):
+    return {\"twelve\": public[\"blobs\"] == 12, \"best\": None}
 
-/// A key service without ledger or quorum.
-pub(crate) struct Kms {
-    pub(crate) seen: Mutex<Seen>,
-    policy: Policy,
-    /// Refuses this request with this code.
-    pub(crate) refuse: Mutex<Option<(&'static str, &'static str)>>,
-    pub(crate) noise: u8,
-}
+def step(state, n, clients):
+    share = 0.125 if state[\"twelve\"] else 0.1
+    best = dp_histogram(clients, column = \"words\", vocabulary = \"w.txt\", max_per_user = 2, share = share)
+    if n > 1 and state[\"best\"][0] > best[0]:
+        best = state[\"best\"]
+    return {\"twelve\": state[\"twelve\"], \"best\": best}
 
-impl NodeScript for Kms {
-    fn session(
-        &self,
-        _: NodeId,
-        peer: &Peer,
-        request: v1::KmsRequest,
-    ) -> Option<Result<Body, Refusal>> {
-        let body = request.body?;
-        let name = match &body {
-            Ask::RegisterRun(_) => "register",
-            Ask::CommitStep(_) => "commit",
-            Ask::Authorize(_) => "authorize",
-            Ask::RunPeers(_) => "peers",
-            _ => "",
-        };
-        if let Some((what, code)) = *self.refuse.lock().unwrap()
-            && what == name
-        {
-            return Some(Err(refusal(code, "I6", "test", "as told")));
-        }
-        let mut seen = self.seen.lock().unwrap();
-        Some(Ok(match body {
-            Ask::RegisterRun(run) => {
-                seen.registered.push(run);
-                seen.root = Some(peer.keys().clone());
-                Body::RunGrant(self.root_grant(peer))
-            }
-            Ask::Authorize(_) => {
-                if !seen.workers.contains(peer.keys()) {
-                    seen.workers.push(peer.keys().clone());
-                }
-                Body::WorkerGrant(self.worker_grant(&seen, peer))
-            }
-            Ask::RunPeers(_) => Body::PeerKeys(v1::PeerKeys {
-                workers: seen.workers.iter().map(peer_key).collect(),
-            }),
-            Ask::RenewLease(_) => Body::Lease(v1::Lease { lease_seconds: 30 }),
-            Ask::CommitStep(commit) => {
-                seen.commits.push(commit);
-                Body::StepDone(v1::StepDone {
-                    receipt: b"{}".to_vec(),
-                })
-            }
-            Ask::FinishRun(_) => {
-                seen.finished = true;
-                Body::Finished(v1::Finished {})
-            }
-            Ask::TakeRun(_) => return None,
-        }))
-    }
-}
+def finish(state):
+    return table(\"words\", state[\"best\"])
+";
+pub(crate) const LONG_STEPS: u64 = 6;
 
-fn peer_key(keys: &PeerKeys) -> v1::PeerKey {
-    v1::PeerKey {
-        signing_key: keys.signing_key.to_vec(),
-        kem_key: keys.kem_key.clone(),
-    }
-}
+/// Trains a model; each of its three steps releases it.
+pub(crate) const TRAIN: &str = "\
+MODEL = next_char(alphabet = \"a.txt\", context = 2, embedding = 3, hidden = 4)
 
-fn release_pair() -> (KemPrivate, KemPublic) {
-    derive_kem(Suite::XWing, &RELEASE_KEY)
-}
+def init(public):
+    return {\"weights\": initial(MODEL, seed = 1), \"velocity\": zeros(MODEL)}
 
-impl Kms {
-    fn root_grant(&self, root: &Peer) -> v1::RunGrant {
-        let keys = v1::RootKeys {
-            noise: vec![self.noise; 32],
-            checkpoint: vec![22; 32],
-        };
-        let info = grant_info(RUN, GrantRole::Root, root.signing_key());
-        let to = KemPublic::parse(root.kem_key()).unwrap();
-        let mut rng = siegel_platform::rng::os_rng();
-        let sealed = sealed_box::seal_box(&mut rng, &to, &info, &keys.encode_to_vec());
-        v1::RunGrant {
-            run_id: RUN.to_vec(),
-            fencing: FENCING.0,
-            sealed_keys: sealed.unwrap(),
-            release_key: release_pair().1.to_bytes(),
-            step: 0,
-            previous: REGISTRATION.to_vec(),
-            receipt: b"{}".to_vec(),
-        }
-    }
+def step(state, n, clients):
+    update = dp_clipped_sum(
+        clients, model = MODEL, at = state[\"weights\"], column = \"text\", max_per_user = 16,
+        epochs = 1, batch = 4, rate = 0.5, clip = 1.0, scale = 65536, share = 0.25,
+    )
+    velocity = 0.5 * state[\"velocity\"] + update / 60
+    return {\"weights\": state[\"weights\"] + velocity, \"velocity\": velocity}
 
-    fn worker_grant(&self, seen: &Seen, worker: &Peer) -> v1::WorkerGrant {
-        let run = seen.registered.last().unwrap();
-        let parameters = RunParameters::parse(&run.parameters).unwrap();
-        let grant = FakeGrant {
-            run: RUN,
-            index: [23; 32],
-            epochs: vec![(EPOCH, derive_kem(Suite::X25519, &EPOCH_KEY).0)],
-            root: seen.root.clone().unwrap(),
-            fencing: FENCING,
-            policy: self.policy.clone(),
-            program: self.policy.programs[0],
-            steps: parameters.steps,
-            input_root: InputRoot::try_from_slice(&run.input_root).unwrap(),
-            blob_count: run.blob_count,
-            lease: 30,
-        };
-        grant.to(worker, GrantRole::Worker, RUN)
-    }
-}
+def snapshot(state):
+    return tensors(\"model-by-round\", MODEL, state[\"weights\"])
+
+def finish(state):
+    return tensors(\"model\", MODEL, state[\"weights\"])
+";
+pub(crate) const TRAIN_STEPS: u64 = 3;
 
 pub(crate) struct Setting {
     pub(crate) world: World,
@@ -174,73 +83,115 @@ pub(crate) struct Setting {
     pub(crate) bundle: Bundle,
     pub(crate) blobs: Vec<BlobDigest>,
     pub(crate) depot: DepotClient,
+    /// Answers every request to "the" root.
+    pub(crate) root: Root,
+    workers: u64,
+    deadline: Timestamp,
     _node: FakeNode,
+}
+
+/// A root process. It has a runtime of its own: dropping it is `kill -9`.
+pub(crate) struct Root {
+    address: String,
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Setting {
     /// `users` uploads of two of three words each, and this many workers and noise key.
     pub(crate) async fn new(driver: &str, users: u64, workers: u64, noise: u8) -> Self {
-        let world = World::new(1);
-        let assets = [("w.txt".to_owned(), "ant\nbee\ncow\n".to_owned())].into();
+        let mut trusted = Trusted::new();
+        let assets = [("w.txt", "ant\nbee\ncow\n"), ("a.txt", "abeyntk \n")];
+        let assets = assets.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let assets = assets.into();
         let bundle = Bundle::new("test", driver, assets).unwrap();
-        let mut policy = world.policy(bundle.digest());
+        let mut policy = trusted.world.policy(bundle.digest());
         policy.min_blobs = 10;
+        policy.input.columns.push(PolicyColumn {
+            name: "text".into(),
+            kind: ColumnKind::Text,
+        });
         let policy = policy.compile().unwrap();
+        let kms = Arc::new(Kms::new(&mut trusted, &policy, noise));
+        let world = trusted.world;
         let depot = start_depot(&world).await;
         depot
             .put(ObjectKind::Program, bundle.bytes().to_vec().into())
             .await
             .unwrap();
-        let mut blobs = Vec::new();
-        for user in 0..users {
-            let sealed = upload(&world, &policy, user);
-            let put = depot.put(ObjectKind::Upload, sealed.into()).await.unwrap();
-            blobs.push(BlobDigest::from(put.digest));
-        }
-        blobs.sort();
-        let kms = Arc::new(Kms {
-            seen: Mutex::default(),
-            policy: policy.clone(),
-            refuse: Mutex::default(),
-            noise,
-        });
         let node = FakeNode::start(&world, 1, kms.clone()).await;
-        let setting = Self {
+        let mut setting = Self {
             world,
             kms,
             policy,
             bundle,
-            blobs,
+            blobs: Vec::new(),
             depot,
+            root: Root {
+                address: String::new(),
+                runtime: None,
+            },
+            workers,
+            deadline: SystemClock.now().plus(Seconds(1800)),
             _node: node,
         };
-        for n in 1..=workers {
-            let config = worker_config(setting.world.config_digest());
-            let bytes = setting.world.config().to_bytes().unwrap();
-            let mut start = setting.start(bytes, format!("pipe:worker-{n}"));
-            start.node = NodeId(n);
-            setting
-                .serve(Role::Worker, config, start, siegel_worker::serve)
-                .await;
+        for user in 0..users {
+            let blob = setting.upload(user).await;
+            setting.blobs.push(blob);
         }
+        setting.blobs.sort();
+        for n in 1..=workers {
+            setting.start_worker(n).await;
+        }
+        setting.root = setting.start_root("pipe:root", "pipe:depot").await;
+        setting
+    }
+
+    /// Stores the upload of one user.
+    pub(crate) async fn upload(&self, user: u64) -> BlobDigest {
+        let sealed = upload(&self.world, &self.policy, user);
+        let put = self.depot.put(ObjectKind::Upload, sealed.into()).await;
+        BlobDigest::from(put.unwrap().digest)
+    }
+
+    /// Another root process, with this depot.
+    pub(crate) async fn start_root(&self, address: &str, depot: &str) -> Root {
         let config = RootConfig {
             schema: RootConfig::SCHEMA.into(),
-            cluster: setting.world.config().clone(),
-            program: setting.bundle.digest(),
+            cluster: self.world.config().clone(),
+            program: self.bundle.digest(),
         };
-        let mut start = setting.start(config.to_bytes().unwrap(), "pipe:root".into());
-        start.workers = (1..=workers)
+        let mut start = self.start(config.to_bytes().unwrap(), address.into());
+        start.depot = depot.into();
+        start.workers = (1..=self.workers)
             .map(|n| placed(n, format!("pipe:worker-{n}")))
             .collect();
-        setting
-            .serve(
-                Role::Root,
-                config.digest().unwrap(),
-                start,
-                siegel_root::serve,
-            )
-            .await;
-        setting
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let digest = config.digest().unwrap();
+        let (ready, mut listens) = unbounded_channel();
+        let platform = self.platform(Role::Root, digest, start, ready);
+        runtime.spawn(siegel_root::serve(platform, self.world.net.clone()));
+        listens.recv().await.unwrap();
+        Root {
+            address: address.to_owned(),
+            runtime: Some(runtime),
+        }
+    }
+
+    /// The root dies; another process takes its place.
+    pub(crate) async fn replace_root(&mut self, address: &str) {
+        self.root = self.start_root(address, "pipe:depot").await;
     }
 
     fn start(&self, config: Vec<u8>, listen: String) -> StartInfo {
@@ -253,22 +204,27 @@ impl Setting {
         }
     }
 
-    async fn serve<F, E>(
+    fn platform(
         &self,
         role: Role,
-        config: siegel_ident::ConfigDigest,
+        config: ConfigDigest,
         start: StartInfo,
-        node: impl FnOnce(siegel_platform::Platform, siegel_link::Net) -> F,
-    ) where
-        F: Future<Output = Result<(), E>> + Send + 'static,
-        E: Send + 'static,
-    {
-        let (ready, mut listens) = tokio::sync::mpsc::unbounded_channel();
+        ready: UnboundedSender<String>,
+    ) -> Platform {
         let measurement = measured(role).measurement;
-        let platform = self.world.platform(measurement, config, start, move |at| {
+        self.world.platform(measurement, config, start, move |at| {
             ready.send(at).ok();
-        });
-        tokio::spawn(node(platform, self.world.net.clone()));
+        })
+    }
+
+    async fn start_worker(&self, n: u64) {
+        let config = worker_config(self.world.config_digest());
+        let bytes = self.world.config().to_bytes().unwrap();
+        let mut start = self.start(bytes, format!("pipe:worker-{n}"));
+        start.node = NodeId(n);
+        let (ready, mut listens) = unbounded_channel();
+        let platform = self.platform(Role::Worker, config, start, ready);
+        tokio::spawn(siegel_worker::serve(platform, self.world.net.clone()));
         listens.recv().await.unwrap();
     }
 
@@ -278,19 +234,50 @@ impl Setting {
             policy: self.policy.bytes().to_vec(),
             program_digest: self.bundle.digest().to_vec(),
             epochs: vec![EPOCH.0],
-            deadline: Timestamp(1 << 39).0,
+            deadline: self.deadline.0,
             params: br#"{"rounds":2}"#.to_vec(),
+            resume_run_id: Vec::new(),
+        }
+    }
+
+    /// The same request for the registered run, as an operator sends it whose root has died.
+    pub(crate) fn resume(&self, steps: u64) -> v1::RunRequest {
+        v1::RunRequest {
+            resume_run_id: RUN.to_vec(),
+            ..self.request_for(steps)
+        }
+    }
+
+    /// A request for so many steps.
+    pub(crate) fn request_for(&self, steps: u64) -> v1::RunRequest {
+        v1::RunRequest {
+            params: format!("{{\"rounds\":{steps}}}").into_bytes(),
+            ..self.request()
         }
     }
 
     pub(crate) fn client(&self) -> RootClient<tonic::transport::Channel> {
-        RootClient::new(self.world.net.channel(&"pipe:root".parse().unwrap()))
+        self.client_of(&self.root)
+    }
+
+    pub(crate) fn client_of(&self, root: &Root) -> RootClient<tonic::transport::Channel> {
+        RootClient::new(self.world.net.channel(&root.address.parse().unwrap()))
     }
 
     /// All events of a run but progress.
     pub(crate) async fn run(&self, request: v1::RunRequest) -> Vec<run_event::Body> {
+        self.run_on(&self.root, request).await
+    }
+
+    /// The same, on one of several roots.
+    pub(crate) async fn run_on(
+        &self,
+        root: &Root,
+        request: v1::RunRequest,
+    ) -> Vec<run_event::Body> {
         let mut events = Vec::new();
-        let mut stream = self.client().run(request).await.unwrap().into_inner();
+        let stream = self.client_of(root).run(request).await;
+        let mut stream = stream.unwrap().into_inner();
         let read = async {
             while let Some(event) = stream.message().await.unwrap() {
                 match event.body.unwrap() {
@@ -307,10 +294,7 @@ impl Setting {
 
     /// Code of the refusal that ends the run.
     pub(crate) async fn fails(&self, request: v1::RunRequest) -> String {
-        match self.run(request).await.pop() {
-            Some(run_event::Body::Failed(refusal)) => refusal.code,
-            other => panic!("{other:?}"),
-        }
+        failure(&self.run(request).await).code
     }
 
     /// The released table of a committed step, as the key service would open it.
@@ -333,13 +317,35 @@ impl Setting {
             .to_vec()
     }
 
-    pub(crate) fn registration() -> Digest {
-        REGISTRATION
+    /// What the first step starts from.
+    pub(crate) fn registration(&self) -> Digest {
+        let seen = self.kms.seen.lock().unwrap();
+        let number = seen.ledger.run(RUN).unwrap().registration;
+        Digest::of(seen.ledger.receipt(number).unwrap())
     }
 
     pub(crate) fn total(&self) -> Budget {
         self.policy.privacy.total
     }
+}
+
+/// The refusal that ended a run.
+pub(crate) fn failure(events: &[run_event::Body]) -> v1::Refusal {
+    match events.last() {
+        Some(run_event::Body::Failed(refusal)) => refusal.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits until something is so, but not for ever.
+pub(crate) async fn until(so: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("waited in vain");
 }
 
 fn placed(node: u64, address: String) -> Placed {
@@ -362,16 +368,14 @@ async fn start_depot(world: &World) -> DepotClient {
 fn upload(world: &World, policy: &Policy, user: u64) -> Vec<u8> {
     let mut id = [0; 32];
     id[..8].copy_from_slice(&user.to_be_bytes());
-    let words = ["ant", "bee", "yak"]
+    let words: Vec<&str> = ["ant", "bee", "yak"]
         .into_iter()
         .cycle()
         .skip(user as usize % 3)
         .take(2)
         .collect();
-    let columns = vec![Column {
-        name: "words",
-        words,
-    }];
+    let text = words.join(" ");
+    let columns = vec![Column::words("words", words), Column::text("text", &text)];
     let record = Record {
         privacy_id: PrivacyId::from_bytes(id),
         columns,

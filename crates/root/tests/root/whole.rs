@@ -3,10 +3,11 @@
 use siegel_ident::{Budget, Digest};
 use siegel_link::depot::ObjectKind;
 use siegel_policy::RunParameters;
-use siegel_program::{Table, input_root};
+use siegel_program::{Plan, Table, input_root};
 use siegel_wire::v1::run_event::Body;
 
-use super::setting::{DRIVER, RUN, Setting};
+use super::kms::RUN;
+use super::setting::{DRIVER, Setting};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_registers_computes_seals_commits_and_finishes() {
@@ -46,7 +47,7 @@ async fn a_run_registers_computes_seals_commits_and_finishes() {
         "two halves, rounded down"
     );
     assert_eq!(commits.len(), 2);
-    assert_eq!(commits[0].previous, Setting::registration().to_vec());
+    assert_eq!(commits[0].previous, setting.registration().to_vec());
     assert_eq!(commits[1].previous, commits[0].next);
     for (commit, step) in commits.iter().zip(&parameters.steps) {
         let cost: Budget = siegel_ident::json::from_canonical(&commit.cost, 1000).unwrap();
@@ -74,11 +75,19 @@ async fn a_run_registers_computes_seals_commits_and_finishes() {
         let off = (row.count - truth) as f64;
         assert!(off.abs() < 6.0 * row.standard_error, "{row:?}");
     }
-    // A root can run again once it is free.
-    assert!(matches!(
-        setting.run(setting.request()).await.last(),
-        Some(Body::Finished(_))
-    ));
+    // I8: whatever is registered can be fetched by its digest: the plan, and the list of inputs.
+    let inputs = Digest::try_from_slice(&register.inputs).unwrap();
+    let listed = setting.depot.get(ObjectKind::Inputs, inputs, 1 << 20);
+    let digests = setting.blobs.iter().flat_map(|blob| blob.to_vec());
+    assert_eq!(listed.await.unwrap(), digests.collect::<Vec<_>>());
+    let plan = setting
+        .depot
+        .get(ObjectKind::Plan, parameters.plan, 1 << 20);
+    let plan = Plan::parse(&plan.await.unwrap()).unwrap();
+    assert_eq!((plan.rounds, plan.total), (2, parameters.total));
+    // A root can run again once it is free, but the pipeline's whole budget is spent (I6).
+    let again = setting.fails(setting.request()).await;
+    assert_eq!(again, "budget-exhausted");
 }
 
 // I7. Catches noise, order or bounding that depends on the workers; other noise keys differ.
