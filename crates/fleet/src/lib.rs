@@ -13,6 +13,9 @@ pub mod deployment;
 #[cfg(feature = "simulation")]
 pub mod error;
 #[cfg(feature = "simulation")]
+pub mod keeper;
+pub mod kills;
+#[cfg(feature = "simulation")]
 pub mod launcher;
 #[cfg(feature = "simulation")]
 pub mod parts;

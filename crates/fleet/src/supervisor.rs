@@ -11,9 +11,10 @@ mod tail;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde::Serialize;
 use siegel_platform::StartInfo;
 use tokio::sync::mpsc;
@@ -22,6 +23,7 @@ use crate::launcher::{Image, Launcher};
 use crate::{FleetError, ProcessName};
 
 pub use port::free_port;
+pub(crate) use process::born_again;
 use process::{Process, how_it_ended};
 pub use signal::interrupted;
 
@@ -46,6 +48,8 @@ pub struct ProcessReport {
 pub struct Crash {
     /// Which.
     pub name: ProcessName,
+    /// Which of its incarnations, from 0: how often it had been started again.
+    pub incarnation: u32,
     /// Its own words, or how it died.
     pub why: String,
     /// The end of its log.
@@ -57,24 +61,31 @@ pub struct Supervisor {
     launcher: Launcher,
     logs: PathBuf,
     ready_timeout: Duration,
-    processes: BTreeMap<ProcessName, Process>,
-    crashes: (
-        mpsc::UnboundedSender<Crash>,
-        Option<mpsc::UnboundedReceiver<Crash>>,
-    ),
+    /// Held for moments only, never while waiting for a process to be ready.
+    processes: Mutex<Processes>,
+    crashes: mpsc::UnboundedSender<Crash>,
+    unread: Mutex<Option<mpsc::UnboundedReceiver<Crash>>>,
+}
+
+#[derive(Default)]
+struct Processes {
+    by_name: BTreeMap<ProcessName, Process>,
+    /// Everything was ended for good: nothing starts any more.
+    closed: bool,
 }
 
 impl Supervisor {
     /// Logs go into `logs`, one file per process; the folder is made.
     pub fn new(launcher: Launcher, logs: &Path) -> Result<Self, FleetError> {
         fs::create_dir_all(logs).map_err(FleetError::io(logs.display().to_string()))?;
-        let (sender, receiver) = mpsc::unbounded_channel();
+        let (crashes, unread) = mpsc::unbounded_channel();
         Ok(Self {
             launcher,
             logs: logs.into(),
             ready_timeout: READY_TIMEOUT,
-            processes: BTreeMap::new(),
-            crashes: (sender, Some(receiver)),
+            processes: Mutex::default(),
+            crashes,
+            unread: Mutex::new(Some(unread)),
         })
     }
 
@@ -87,53 +98,74 @@ impl Supervisor {
 
     /// Where nodes that are not processes report that they ended.
     pub(crate) fn crash_reports(&self) -> mpsc::UnboundedSender<Crash> {
-        self.crashes.0.clone()
+        self.crashes.clone()
     }
 
     /// Crashes as they happen. The first caller gets them.
-    pub fn crashes(&mut self) -> Option<mpsc::UnboundedReceiver<Crash>> {
-        self.crashes.1.take()
+    pub fn crashes(&self) -> Option<mpsc::UnboundedReceiver<Crash>> {
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.take()
     }
 
     /// Starts a process and waits until it is ready; returns where it listens. `log_file` of the
     /// start message is filled in here.
     pub async fn start(
-        &mut self,
+        &self,
         name: ProcessName,
         image: Image,
         mut start: StartInfo,
     ) -> Result<String, FleetError> {
         start.log_file = Some(self.log_path(name));
-        let process = Process::new(image, start);
-        self.processes.insert(name, process);
+        self.lock().by_name.insert(name, Process::new(image, start));
         self.launch(name)?;
         self.until_ready(name).await
     }
 
-    /// SIGKILL, and reaps it.
-    pub fn kill(&mut self, name: ProcessName) -> Result<(), FleetError> {
-        self.processes
-            .get_mut(&name)
-            .ok_or(FleetError::Unknown(name))?
-            .end();
+    /// SIGKILL, and reaps it. One that is paused dies too.
+    pub fn kill(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.lock().get(name)?.end();
         Ok(())
     }
 
     /// Starts it again at the same address, as a new process with new keys.
-    pub async fn restart(&mut self, name: ProcessName) -> Result<String, FleetError> {
-        let process = self
-            .processes
-            .get_mut(&name)
-            .ok_or(FleetError::Unknown(name))?;
-        process.end();
-        process.restarts += 1;
+    pub async fn restart(&self, name: ProcessName) -> Result<String, FleetError> {
+        {
+            let mut processes = self.lock();
+            let process = processes.get(name)?;
+            process.end();
+            process.restarts += 1;
+            born_again(name, &mut process.start);
+        }
         self.launch(name)?;
         self.until_ready(name).await
     }
 
+    /// SIGSTOP: it does nothing, its connections stay open, and nobody is told.
+    pub fn pause(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.signal(name, Signal::STOP)
+    }
+
+    /// SIGCONT: it goes on where it was.
+    pub fn resume(&self, name: ProcessName) -> Result<(), FleetError> {
+        self.signal(name, Signal::CONT)
+    }
+
+    fn signal(&self, name: ProcessName, signal: Signal) -> Result<(), FleetError> {
+        let mut processes = self.lock();
+        let process = processes.get(name)?;
+        let dead = || FleetError::Dead(name);
+        let running = process.running.as_ref().ok_or_else(dead)?;
+        running
+            .signal(signal)
+            .map_err(|source| FleetError::Signal { name, source })?
+            .then_some(())
+            .ok_or_else(dead)
+    }
+
     /// The present process id, if it runs.
     pub fn pid(&self, name: ProcessName) -> Option<u32> {
-        let running = self.processes.get(&name)?.running.as_ref()?;
+        let processes = self.lock();
+        let running = processes.by_name.get(&name)?.running.as_ref()?;
         running
             .observed()
             .borrow()
@@ -142,9 +174,15 @@ impl Supervisor {
             .then(|| running.pid())
     }
 
+    /// How often it was started again.
+    pub fn incarnation(&self, name: ProcessName) -> Option<u32> {
+        Some(self.lock().by_name.get(&name)?.restarts)
+    }
+
     /// Memory and restarts of all, in the order of names. Samples those that run.
     pub fn reports(&self) -> Vec<ProcessReport> {
-        self.processes
+        self.lock()
+            .by_name
             .iter()
             .map(|(name, process)| ProcessReport {
                 name: name.to_string(),
@@ -155,25 +193,39 @@ impl Supervisor {
             .collect()
     }
 
-    fn launch(&mut self, name: ProcessName) -> Result<(), FleetError> {
+    /// Kills and reaps all of them, and starts none any more.
+    pub fn end(&self) {
+        let mut processes = self.lock();
+        processes.closed = true;
+        processes.by_name.values_mut().for_each(Process::end);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Processes> {
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn launch(&self, name: ProcessName) -> Result<(), FleetError> {
         let errors_path = self.errors_path(name);
         let log_path = self.log_path(name);
-        let process = self
-            .processes
-            .get_mut(&name)
-            .ok_or(FleetError::Unknown(name))?;
         let errors = File::options()
             .create(true)
             .append(true)
             .open(&errors_path)
             .map_err(FleetError::io(errors_path.display().to_string()))?;
+        let mut processes = self.lock();
+        if processes.closed {
+            return Err(FleetError::Ended);
+        }
+        let process = processes.get(name)?;
         let running = self
             .launcher
             .launch(name, &process.image, &process.start, errors)?;
         process.last_pid = running.pid();
         process.ours = Arc::default();
         let (mut observed, ours) = (running.observed(), Arc::clone(&process.ours));
-        let crashes = self.crashes.0.clone();
+        let (crashes, incarnation) = (self.crashes.clone(), process.restarts);
         tokio::spawn(async move {
             // One that never was ready is an error of its start, not a crash.
             let why = match observed.wait_for(|o| o.exit.is_some()).await {
@@ -183,17 +235,24 @@ impl Supervisor {
             if !*ours.lock().unwrap_or_else(PoisonError::into_inner) {
                 let tail = tail::of(&[&log_path, &errors_path]);
                 tracing::error!(process = %name, why, "a process ended by itself");
-                let _ = crashes.send(Crash { name, why, tail });
+                let _ = crashes.send(Crash {
+                    name,
+                    incarnation,
+                    why,
+                    tail,
+                });
             }
         });
         process.running = Some(running);
         Ok(())
     }
 
-    async fn until_ready(&mut self, name: ProcessName) -> Result<String, FleetError> {
-        let process = self.processes.get(&name).ok_or(FleetError::Unknown(name))?;
-        let running = process.running.as_ref().ok_or(FleetError::Unknown(name))?;
-        let mut observed = running.observed();
+    async fn until_ready(&self, name: ProcessName) -> Result<String, FleetError> {
+        let mut observed = {
+            let mut processes = self.lock();
+            let running = processes.get(name)?.running.as_ref();
+            running.ok_or(FleetError::Dead(name))?.observed()
+        };
         let news = observed.wait_for(|o| o.ready.is_some() || o.exit.is_some());
         let news = tokio::time::timeout(self.ready_timeout, news)
             .await
@@ -204,9 +263,7 @@ impl Supervisor {
         let error = match news {
             Ok((Some(endpoint), _)) => {
                 // A restart must come back where the others look for it.
-                if let Some(process) = self.processes.get_mut(&name) {
-                    process.start.listen.clone_from(&endpoint);
-                }
+                self.lock().get(name)?.start.listen.clone_from(&endpoint);
                 return Ok(endpoint);
             }
             Ok((None, why)) => FleetError::Stopped {
@@ -234,5 +291,11 @@ impl Supervisor {
 
     fn errors_path(&self, name: ProcessName) -> PathBuf {
         self.logs.join(format!("{}.stderr", name.file_stem()))
+    }
+}
+
+impl Processes {
+    fn get(&mut self, name: ProcessName) -> Result<&mut Process, FleetError> {
+        self.by_name.get_mut(&name).ok_or(FleetError::Unknown(name))
     }
 }

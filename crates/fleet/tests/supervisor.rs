@@ -133,7 +133,7 @@ fn runs(pid: u32) -> bool {
 #[tokio::test]
 async fn evidence_binds_executable_arguments_environment_and_configuration() {
     let dir = tempfile::tempdir().unwrap();
-    let mut supervisor = supervisor(dir.path());
+    let supervisor = supervisor(dir.path());
     let hex = supervisor
         .start(WORKER, image("serve"), start_info())
         .await
@@ -183,7 +183,7 @@ async fn evidence_binds_executable_arguments_environment_and_configuration() {
 #[tokio::test]
 async fn every_child_is_killed_and_reaped_by_pid() {
     let dir = tempfile::tempdir().unwrap();
-    let mut supervisor = supervisor(dir.path());
+    let supervisor = supervisor(dir.path());
     let mut crashes = supervisor.crashes().unwrap();
     let second = ProcessName::new(Part::Worker, 2);
     supervisor
@@ -216,7 +216,7 @@ async fn every_child_is_killed_and_reaped_by_pid() {
 #[tokio::test]
 async fn failures_and_crashes_say_why() {
     let dir = tempfile::tempdir().unwrap();
-    let mut supervisor = supervisor(dir.path()).with_ready_timeout(Duration::from_millis(500));
+    let supervisor = supervisor(dir.path()).with_ready_timeout(Duration::from_millis(500));
     let error = supervisor
         .start(WORKER, image("fail"), start_info())
         .await
@@ -291,7 +291,7 @@ fn children_end_with_a_killed_supervisor() {
 #[tokio::main]
 async fn supervise_and_sleep() {
     let dir = std::env::var("SIEGEL_TEST_DIR").unwrap();
-    let mut supervisor = supervisor(Path::new(&dir));
+    let supervisor = supervisor(Path::new(&dir));
     supervisor
         .start(WORKER, image("serve"), start_info())
         .await

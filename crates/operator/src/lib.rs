@@ -8,6 +8,7 @@ mod error;
 mod operator;
 mod publish;
 mod receipts;
+mod release;
 mod run;
 
 pub use error::OperatorError;

@@ -1,5 +1,7 @@
 //! Whom the operator talks to.
 
+use std::time::Duration;
+
 use rand_core::CryptoRng;
 use siegel_ident::RequestId;
 use siegel_keys::{Courier, KmsNode};
@@ -9,6 +11,11 @@ use siegel_rekor::{LogClient, PolicySigner};
 
 use crate::OperatorError;
 
+/// How long depot and log are waited for while they are away: a restart takes a second or two (I8).
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a root is waited for, counted from the last news of the run.
+const ROOT_PATIENCE: Duration = Duration::from_secs(60);
+
 /// The operator: connections, and the key that signs policies and programs.
 pub struct Operator {
     pub(crate) net: Net,
@@ -16,6 +23,7 @@ pub struct Operator {
     pub(crate) courier: Courier,
     pub(crate) depot: DepotClient,
     pub(crate) root: Endpoint,
+    pub(crate) root_patience: Duration,
     pub(crate) signer: PolicySigner,
 }
 
@@ -35,15 +43,23 @@ impl Operator {
         let errand = "the list of key service nodes";
         let courier =
             Courier::new(net, kms).map_err(|source| OperatorError::Kms { errand, source })?;
-        let depot = DepotClient::new(net.channel(depot));
+        let depot = DepotClient::new(net.channel(depot)).with_patience(PATIENCE);
         Ok(Self {
             net: net.clone(),
-            log,
+            log: log.with_patience(PATIENCE),
             courier,
             depot,
             root: root.clone(),
+            root_patience: ROOT_PATIENCE,
             signer,
         })
+    }
+
+    /// Waits for a root that is away no longer than this since the last news of the run.
+    #[must_use]
+    pub fn with_root_patience(mut self, patience: Duration) -> Self {
+        self.root_patience = patience;
+        self
     }
 
     /// The log.

@@ -1,17 +1,29 @@
-//! Starting a run, watching it, and opening what it released.
+//! Starting a run and watching it, whatever dies on the way (I8).
+//!
+//! The root's stream is news, not truth. When it breaks, the receipts of the key service tell what
+//! was registered and committed meanwhile, and the next root is asked to go on from there.
+
+mod course;
+mod follow;
+mod lookout;
+
+use std::time::Duration;
 
 use siegel_ident::{
-    BlobDigest, EpochId, InputRoot, ObjectDigest, PolicyDigest, ProgramDigest, RunId, Secret,
-    SecretBytes, Step, Timestamp,
+    EpochId, InputRoot, ObjectDigest, PolicyDigest, ProgramDigest, RunId, Step, Timestamp,
 };
-use siegel_policy::Policy;
-use siegel_seal::object::{self, ObjectHeader, Purpose};
-use siegel_wire::v1::{self, ObjectKind, root_client::RootClient, run_event::Body};
+use siegel_wire::v1;
+use tokio::time::Instant;
 
-use crate::{Operator, OperatorError, ReceiptTrail};
+use crate::{Operator, OperatorError};
 
-/// Most bytes of one sealed release.
-const RELEASE_MAX: usize = 64 * 1024 * 1024;
+use course::Course;
+use follow::Followed;
+use lookout::Lookout;
+
+/// First and longest pause before a root is asked again.
+const PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the root is asked to run.
 #[derive(Debug, Clone)]
@@ -57,7 +69,8 @@ pub enum RunEvent {
 pub struct CommittedStep {
     /// Which.
     pub step: Step,
-    /// The sealed release, if the step has one: name and digest.
+    /// The sealed release, if the step has one: name and digest. The name is empty if the step was
+    /// learned from its receipt, which has none: the run's plan names what each step releases.
     pub release: Option<(String, ObjectDigest)>,
 }
 
@@ -77,167 +90,63 @@ pub struct FinishedRun {
 impl Operator {
     /// Orders a run and follows it to its end.
     ///
+    /// A root that dies is waited for, and its successor is asked to resume the run. The caller
+    /// hears of the registration once and of each step once, in order; a run that was registered
+    /// before its root died is found in the receipts and not paid for again (I6).
+    ///
     /// # Errors
-    /// [`OperatorError::Stopped`] with the root's typed refusal, [`OperatorError::Root`].
+    /// [`OperatorError::Stopped`] with the root's typed refusal; [`OperatorError::Root`] if no root
+    /// answers and nothing is committed for a while; any error of the key service.
     pub async fn run(
         &self,
         order: &RunOrder,
         mut on_event: impl FnMut(&RunEvent),
     ) -> Result<FinishedRun, OperatorError> {
-        let request = v1::RunRequest {
-            policy_digest: PolicyDigest::of(&order.policy).to_vec(),
-            policy: order.policy.clone(),
-            program_digest: order.program.to_vec(),
-            epochs: order.epochs.iter().map(|epoch| epoch.0).collect(),
-            deadline: order.deadline.0,
-            params: order.params.clone(),
-        };
-        let mut root = RootClient::new(self.net.channel(&self.root));
-        let lost = |status: tonic::Status| OperatorError::Root(status.message().to_owned());
-        let mut events = root.run(request).await.map_err(lost)?.into_inner();
-        let mut registered = None;
-        let mut steps = Vec::new();
-        while let Some(event) = events.message().await.map_err(lost)? {
-            match event.body {
-                Some(Body::Registered(event)) => {
-                    let (run, root) = read_registered(&event)?;
-                    on_event(&RunEvent::Registered {
-                        run,
-                        blobs: event.blob_count,
-                    });
-                    registered = Some((run, root, event.blob_count));
-                }
-                Some(Body::Progress(p)) => on_event(&RunEvent::Progress {
-                    phase: p.phase,
-                    done: p.done,
-                    total: p.total,
-                }),
-                Some(Body::Step(step)) => {
-                    let step = read_step(step)?;
-                    on_event(&RunEvent::Committed(step.clone()));
-                    steps.push(step);
-                }
-                Some(Body::Failed(refusal)) => return Err(stopped(refusal)),
-                Some(Body::Finished(_)) => {
-                    let (run, input_root, blobs) =
-                        registered.ok_or(OperatorError::document("run", "never registered"))?;
-                    return Ok(FinishedRun {
-                        run,
-                        input_root,
-                        blobs,
-                        steps,
-                    });
-                }
-                None => return Err(OperatorError::document("run event", "empty")),
+        // Only what is registered from here on can be this run.
+        let mut lookout = Lookout::from(self.receipt_count().await? + 1);
+        let mut course = Course::default();
+        let mut pause = PAUSE;
+        let mut give_up = None;
+        loop {
+            let before = course.news();
+            let followed = self
+                .follow(order, &mut lookout, &mut course, &mut on_event)
+                .await?;
+            let broken = match followed {
+                Followed::Finished => return course.finished(),
+                Followed::Broken(broken) => broken,
+            };
+            if course.news() != before {
+                (pause, give_up) = (PAUSE, None);
+            }
+            let now = Instant::now();
+            if now >= *give_up.get_or_insert(now + self.root_patience) {
+                return Err(broken.into());
+            }
+            tracing::warn!(why = %broken, "the root is away; waiting for it");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            // Also before ordering anew: the old root may have registered the run with its last
+            // breath.
+            self.catch_up(order, &mut lookout, &mut course, &mut on_event)
+                .await?;
+            if course.is_over() {
+                return course.finished();
             }
         }
-        Err(OperatorError::Root(
-            "its stream ended before the run did".into(),
-        ))
     }
+}
 
-    /// Opens a release: carries its receipt to the log, asks the key service for the data key on
-    /// the proof of that (I17), fetches the sealed object and opens it. The result is public.
-    ///
-    /// # Errors
-    /// [`OperatorError::NoReceipt`], or any error of key service, log or depot.
-    pub async fn open_release(
-        &self,
-        trail: &mut ReceiptTrail,
-        run: RunId,
-        step: Step,
-        digest: ObjectDigest,
-    ) -> Result<(SecretBytes, u64), OperatorError> {
-        self.carry_receipts(trail).await?;
-        let receipt = trail
-            .of_step(run, step)
-            .ok_or(OperatorError::NoReceipt { run, step })?;
-        let dek = self.release_key(run, step, &receipt.bundle).await?;
-        let errand = "fetching the release";
-        let sealed = self
-            .depot
-            .get(ObjectKind::Sealed, digest.digest(), RELEASE_MAX)
-            .await
-            .map_err(|source| OperatorError::Depot { errand, source })?;
-        let (header, _) = ObjectHeader::parse_prefix(&sealed)?;
-        if header.purpose != Purpose::Release
-            || header.context.run != run
-            || header.context.step != step
-        {
-            return Err(OperatorError::document(
-                "release",
-                "sealed for another run or step",
-            ));
+impl RunOrder {
+    fn to_wire(&self, resume: Option<RunId>) -> v1::RunRequest {
+        v1::RunRequest {
+            policy_digest: PolicyDigest::of(&self.policy).to_vec(),
+            policy: self.policy.clone(),
+            program_digest: self.program.to_vec(),
+            epochs: self.epochs.iter().map(|epoch| epoch.0).collect(),
+            deadline: self.deadline.0,
+            params: self.params.clone(),
+            resume_run_id: resume.map(|run| run.to_vec()).unwrap_or_default(),
         }
-        let plaintext = object::open_release(&dek, &header.context, &sealed)?;
-        Ok((plaintext, receipt.log_index))
-    }
-
-    /// The data key of a release, on a receipt's bundle.
-    ///
-    /// # Errors
-    /// [`OperatorError::Kms`] with the rule that refuses it.
-    pub async fn release_key(
-        &self,
-        run: RunId,
-        step: Step,
-        bundle: &[u8],
-    ) -> Result<Secret<32>, OperatorError> {
-        let errand = "opening the release";
-        self.courier
-            .open_release(self.request(), run, step, bundle)
-            .await
-            .map_err(|source| OperatorError::Kms { errand, source })
-    }
-
-    /// The uploads that the depot has for a policy and epoch.
-    ///
-    /// # Errors
-    /// [`OperatorError::Depot`].
-    pub async fn uploads(
-        &self,
-        policy: &Policy,
-        epoch: EpochId,
-    ) -> Result<Vec<BlobDigest>, OperatorError> {
-        let errand = "listing uploads";
-        self.depot
-            .list(policy.digest(), epoch)
-            .await
-            .map_err(|source| OperatorError::Depot { errand, source })
-    }
-}
-
-fn read_registered(event: &v1::RunRegistered) -> Result<(RunId, InputRoot), OperatorError> {
-    RunId::try_from_slice(&event.run_id)
-        .zip(InputRoot::try_from_slice(&event.input_root))
-        .ok_or(OperatorError::document(
-            "run event",
-            "registered without a run id or input root",
-        ))
-}
-
-fn read_step(step: v1::StepCommitted) -> Result<CommittedStep, OperatorError> {
-    let release = match step.release.as_slice() {
-        [] => None,
-        bytes => {
-            let digest = ObjectDigest::try_from_slice(bytes).ok_or(OperatorError::document(
-                "run event",
-                "release digest of a wrong length",
-            ))?;
-            Some((step.release_name, digest))
-        }
-    };
-    Ok(CommittedStep {
-        step: Step(step.step),
-        release,
-    })
-}
-
-fn stopped(refusal: v1::Refusal) -> OperatorError {
-    OperatorError::Stopped {
-        code: refusal.code,
-        invariant: refusal.invariant,
-        place: refusal.r#where,
-        message: refusal.message,
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng as _};
-use siegel_client::{ClientRefusal, DeviceRefusal, Upload, Words, verify};
+use siegel_client::{ClientRefusal, Content, DeviceRefusal, Upload, Words, verify};
 use siegel_link::LinkError;
 use siegel_link::depot::{DepotClient, ObjectKind};
 use siegel_platform::{Clock, rng};
+use siegel_policy::ColumnKind;
 use tokio::task::JoinSet;
+use zeroize::Zeroizing;
 
 use super::{ClientsOptions, OfferBytes, UploadReport, derived, device};
 use crate::data::{ClientData, Dataset};
@@ -76,6 +78,8 @@ enum Refused {
     Offer(#[from] ClientRefusal),
     #[error(transparent)]
     Device(#[from] DeviceRefusal),
+    #[error("the policy asks for numbers, and simulated clients have only text")]
+    NoNumbers,
 }
 
 fn seal_one(
@@ -111,15 +115,41 @@ fn seal_with(
         &client.name,
         options.config.device_cap,
     );
+    let policy = verified.policy();
+    let text = Zeroizing::new(client.text());
+    let text = first(&text, policy.bounds.max_items_per_user as usize);
     let mut uploads = Vec::new();
-    for words in parts(client.words()) {
-        let columns = verified.policy().input.columns.iter();
-        let columns: Vec<_> = columns
-            .map(|column| (column.name.as_str(), &words))
-            .collect();
+    for (part, words) in parts(client.words()).iter().enumerate() {
+        let content = |kind: ColumnKind| match kind {
+            ColumnKind::Words => Ok(Content::Words(words)),
+            ColumnKind::Text => Ok(Content::Text(if part == 0 { text } else { "" })),
+            ColumnKind::Floats => Err(Refused::NoNumbers),
+        };
+        let columns = policy.input.columns.iter();
+        let columns = columns
+            .map(|column| Ok((column.name.as_str(), content(column.kind)?)))
+            .collect::<Result<Vec<_>, Refused>>()?;
         uploads.push(device.seal_record(rng, &verified, &columns, clock.now())?);
+        // Only words are cut: without such a column the first part says everything.
+        if policy
+            .input
+            .columns
+            .iter()
+            .all(|c| c.kind != ColumnKind::Words)
+        {
+            break;
+        }
     }
     Ok(uploads)
+}
+
+/// The first characters of a text: no more of a user counts, so no more is sent.
+fn first(text: &str, most: usize) -> &str {
+    let end = text
+        .char_indices()
+        .nth(most)
+        .map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
 }
 
 /// At least one part: silence is uploaded too, so that it is not a public fact (I12).
@@ -144,7 +174,10 @@ async fn send(
                 let bytes = Bytes::copy_from_slice(upload.bytes());
                 let len = bytes.len() as u64;
                 let put = depot.put(ObjectKind::Upload, bytes).await;
-                match put.map_err(ClientsError::Depot)?.duplicate {
+                let put = put.map_err(ClientsError::Depot)?;
+                // A retry sends the same sealed bytes: what it finds there is its own, and counts
+                // once.
+                match put.duplicate && put.attempts == 1 {
                     true => report.duplicates += 1,
                     false => report.accepted += 1,
                 }
@@ -187,5 +220,20 @@ mod tests {
             [15_000, 15_000, 10_000]
         );
         assert_eq!(parts(Words::of("")).len(), 1);
+    }
+
+    // Catches a cut inside a character, and more or less than what counts.
+    #[test]
+    fn only_the_characters_that_count_are_sent() {
+        let cases = [
+            ("", 3, ""),
+            ("héé", 2, "hé"),
+            ("héé", 3, "héé"),
+            ("hé", 9, "hé"),
+            ("h", 0, ""),
+        ];
+        for (text, most, expected) in cases {
+            assert_eq!(first(text, most), expected, "{text} {most}");
+        }
     }
 }

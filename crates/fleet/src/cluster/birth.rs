@@ -79,7 +79,7 @@ pub(super) async fn start(mode: Mode, options: Options) -> Result<Cluster, Fleet
         measured: nursery.measured(),
         clock: Arc::clone(&nursery.options.clock),
         logs: nursery.options.dir.join("logs"),
-        parts: nursery.parts,
+        parts: Arc::new(nursery.parts),
         net: nursery.net,
         config,
         genesis,

@@ -2,8 +2,8 @@
 //! has spawned, as a kill would (I8).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use siegel_platform::{Clock, Platform, QuoteSource, StartInfo};
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::node::Serve;
 use crate::rss::peak_rss_bytes;
-use crate::supervisor::{Crash, ProcessReport, READY_TIMEOUT};
+use crate::supervisor::{Crash, ProcessReport, READY_TIMEOUT, born_again};
 use crate::{FleetError, ProcessName};
 
 /// How long the threads of a killed node may take to stop.
@@ -22,8 +22,15 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Threads {
     clock: Arc<dyn Clock>,
     crashes: mpsc::UnboundedSender<Crash>,
-    nodes: BTreeMap<ProcessName, Node>,
-    restarts: u32,
+    /// Held for moments only, never while waiting for a node.
+    nodes: Mutex<Nodes>,
+}
+
+#[derive(Default)]
+struct Nodes {
+    by_name: BTreeMap<ProcessName, Node>,
+    /// Everything was ended for good: nothing starts any more.
+    closed: bool,
 }
 
 struct Node {
@@ -33,6 +40,15 @@ struct Node {
     runtime: Option<Runtime>,
     /// Set before we end it ourselves, so that it is not reported as a crash.
     ours: Arc<AtomicBool>,
+    restarts: u32,
+}
+
+/// A node that was started and has not said yet that it is ready.
+struct Newborn {
+    ready: oneshot::Receiver<String>,
+    ended: tokio::task::JoinHandle<String>,
+    ours: Arc<AtomicBool>,
+    incarnation: u32,
 }
 
 impl Threads {
@@ -40,17 +56,36 @@ impl Threads {
         Self {
             clock,
             crashes,
-            nodes: BTreeMap::new(),
-            restarts: 0,
+            nodes: Mutex::default(),
         }
     }
 
+    /// A second node like this one, with keys of its own.
+    pub(super) async fn twin(
+        &self,
+        of: ProcessName,
+        name: ProcessName,
+        listen: String,
+    ) -> Result<String, FleetError> {
+        let (serve, quoter, start) = {
+            let mut nodes = self.lock();
+            let node = nodes.get(of)?;
+            let (serve, quoter) = (Arc::clone(&node.serve), Arc::clone(&node.quoter));
+            let start = StartInfo {
+                listen,
+                ..node.start.clone()
+            };
+            (serve, quoter, start)
+        };
+        self.start(name, serve, quoter, start).await
+    }
+
     pub(super) fn has(&self, name: ProcessName) -> bool {
-        self.nodes.contains_key(&name)
+        self.lock().by_name.contains_key(&name)
     }
 
     pub(super) async fn start(
-        &mut self,
+        &self,
         name: ProcessName,
         serve: Serve,
         quoter: Arc<dyn QuoteSource>,
@@ -62,24 +97,37 @@ impl Threads {
             start,
             runtime: None,
             ours: Arc::default(),
+            restarts: 0,
         };
-        self.nodes.insert(name, node);
+        self.lock().by_name.insert(name, node);
         self.run(name).await
     }
 
-    pub(super) async fn kill(&mut self, name: ProcessName) -> Result<(), FleetError> {
-        self.nodes
-            .get_mut(&name)
-            .ok_or(FleetError::Unknown(name))?
-            .end()
-            .await;
+    /// Returns when every task is gone: files and sockets are free again.
+    pub(super) async fn kill(&self, name: ProcessName) -> Result<(), FleetError> {
+        let runtime = self.lock().get(name)?.end();
+        if let Some(runtime) = runtime {
+            let stop = move || runtime.shutdown_timeout(STOP_TIMEOUT);
+            // Fails only if stopping panics; the runtime is gone then too.
+            let _ = tokio::task::spawn_blocking(stop).await;
+        }
         Ok(())
     }
 
-    pub(super) async fn restart(&mut self, name: ProcessName) -> Result<String, FleetError> {
+    pub(super) async fn restart(&self, name: ProcessName) -> Result<String, FleetError> {
         self.kill(name).await?;
-        self.restarts += 1;
+        {
+            let mut nodes = self.lock();
+            let node = nodes.get(name)?;
+            node.restarts += 1;
+            born_again(name, &mut node.start);
+        }
         self.run(name).await
+    }
+
+    /// How often it was started again.
+    pub(super) fn incarnation(&self, name: ProcessName) -> Option<u32> {
+        Some(self.lock().by_name.get(&name)?.restarts)
     }
 
     /// All of them are this one process.
@@ -89,49 +137,37 @@ impl Threads {
             name: "siegel".into(),
             pid,
             peak_rss_bytes: peak_rss_bytes(pid).unwrap_or_default(),
-            restarts: self.restarts,
+            restarts: self.lock().by_name.values().map(|n| n.restarts).sum(),
         }
     }
 
-    async fn run(&mut self, name: ProcessName) -> Result<String, FleetError> {
-        let node = self.nodes.get_mut(&name).ok_or(FleetError::Unknown(name))?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name(name.to_string())
-            .enable_all()
-            .build()
-            .map_err(|source| FleetError::Launch { name, source })?;
-        let (ready, is_ready) = oneshot::channel();
-        // `ready` is called once; a second call has nobody to tell.
-        let ready = std::sync::Mutex::new(Some(ready));
-        let quoter = Arc::clone(&node.quoter);
-        let platform = Platform::new(
-            Arc::clone(&self.clock),
-            quoter,
-            node.start.clone(),
-            move |endpoint| {
-                let taken = ready.lock().ok().and_then(|mut ready| ready.take());
-                if let Some(ready) = taken {
-                    let _ = ready.send(endpoint);
-                }
-            },
-        );
-        let mut ended = runtime.spawn((node.serve)(platform));
-        node.runtime = Some(runtime);
-        node.ours = Arc::default();
+    /// Ends all of them, and starts none any more.
+    pub(super) fn end(&self) {
+        let mut nodes = self.lock();
+        nodes.closed = true;
+        // Dropping a node ends it without waiting.
+        nodes.by_name.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn run(&self, name: ProcessName) -> Result<String, FleetError> {
+        let mut born = self.lock().launch(name, &self.clock)?;
         let why = tokio::select! {
             biased;
-            Ok(endpoint) = is_ready => {
-                node.start.listen.clone_from(&endpoint);
-                watch(name, ended, Arc::clone(&node.ours), self.crashes.clone());
+            Ok(endpoint) = &mut born.ready => {
+                self.lock().get(name)?.start.listen.clone_from(&endpoint);
+                born.watch(name, self.crashes.clone());
                 return Ok(endpoint);
             }
-            why = &mut ended => why.unwrap_or_else(|_| "it panicked".into()),
+            why = &mut born.ended => why.unwrap_or_else(|_| "it panicked".into()),
             () = tokio::time::sleep(READY_TIMEOUT) => {
                 format!("not ready after {} s", READY_TIMEOUT.as_secs())
             }
         };
-        node.end().await;
+        self.kill(name).await?;
         Err(FleetError::Stopped {
             name,
             why,
@@ -140,42 +176,77 @@ impl Threads {
     }
 }
 
-impl Node {
-    /// Returns when every task is gone: files and sockets are free again.
-    async fn end(&mut self) {
-        self.ours.store(true, Ordering::SeqCst);
-        if let Some(runtime) = self.runtime.take() {
-            let stop = move || runtime.shutdown_timeout(STOP_TIMEOUT);
-            // Fails only if stopping panics; the runtime is gone then too.
-            let _ = tokio::task::spawn_blocking(stop).await;
+impl Nodes {
+    fn get(&mut self, name: ProcessName) -> Result<&mut Node, FleetError> {
+        self.by_name.get_mut(&name).ok_or(FleetError::Unknown(name))
+    }
+
+    fn launch(&mut self, name: ProcessName, clock: &Arc<dyn Clock>) -> Result<Newborn, FleetError> {
+        if self.closed {
+            return Err(FleetError::Ended);
         }
+        let node = self.get(name)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name(name.to_string())
+            .enable_all()
+            .build()
+            .map_err(|source| FleetError::Launch { name, source })?;
+        let (ready, is_ready) = oneshot::channel();
+        // `ready` is called once; a second call has nobody to tell.
+        let ready = Mutex::new(Some(ready));
+        let platform = Platform::new(
+            Arc::clone(clock),
+            Arc::clone(&node.quoter),
+            node.start.clone(),
+            move |endpoint| {
+                let taken = ready.lock().ok().and_then(|mut ready| ready.take());
+                if let Some(ready) = taken {
+                    let _ = ready.send(endpoint);
+                }
+            },
+        );
+        let ended = runtime.spawn((node.serve)(platform));
+        node.runtime = Some(runtime);
+        node.ours = Arc::default();
+        Ok(Newborn {
+            ready: is_ready,
+            ended,
+            ours: Arc::clone(&node.ours),
+            incarnation: node.restarts,
+        })
+    }
+}
+
+impl Node {
+    fn end(&mut self) -> Option<Runtime> {
+        self.ours.store(true, Ordering::SeqCst);
+        self.runtime.take()
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        self.ours.store(true, Ordering::SeqCst);
-        if let Some(runtime) = self.runtime.take() {
+        if let Some(runtime) = self.end() {
             runtime.shutdown_background();
         }
     }
 }
 
-fn watch(
-    name: ProcessName,
-    ended: tokio::task::JoinHandle<String>,
-    ours: Arc<AtomicBool>,
-    crashes: mpsc::UnboundedSender<Crash>,
-) {
-    tokio::spawn(async move {
-        let why = ended.await.unwrap_or_else(|_| "it panicked".into());
-        if !ours.load(Ordering::SeqCst) {
-            tracing::error!(process = %name, why, "an in-process node ended by itself");
-            let _ = crashes.send(Crash {
-                name,
-                why,
-                tail: String::new(),
-            });
-        }
-    });
+impl Newborn {
+    /// Reports when it ends, unless we end it.
+    fn watch(self, name: ProcessName, crashes: mpsc::UnboundedSender<Crash>) {
+        tokio::spawn(async move {
+            let why = self.ended.await.unwrap_or_else(|_| "it panicked".into());
+            if !self.ours.load(Ordering::SeqCst) {
+                tracing::error!(process = %name, why, "an in-process node ended by itself");
+                let _ = crashes.send(Crash {
+                    name,
+                    incarnation: self.incarnation,
+                    why,
+                    tail: String::new(),
+                });
+            }
+        });
+    }
 }

@@ -20,7 +20,8 @@ struct Row {
 }
 
 /// Reads a whole file. With a `cap`, only the first `cap` clients are kept; every line is checked
-/// all the same. `file` names the source in errors. White lines are skipped.
+/// all the same. `file` names the source in errors. White lines are skipped, and a byte order mark
+/// before the first line.
 pub fn read_jsonl(
     mut from: impl BufRead,
     file: &str,
@@ -55,7 +56,7 @@ pub fn read_jsonl(
     if clients.is_empty() {
         return Err(DataError::Empty { file: file.into() });
     }
-    Ok(Dataset { clients })
+    Ok(Dataset::of(clients))
 }
 
 /// The next line's row; `Some(None)` for a white line, `None` at the end.
@@ -84,6 +85,10 @@ fn next_row(
         return Err(bad(format!("longer than {MAX_LINE} bytes")));
     }
     let text = std::str::from_utf8(&bytes).map_err(|_| bad("not UTF-8".into()))?;
+    let text = match line {
+        1 => text.strip_prefix('\u{feff}').unwrap_or(text),
+        _ => text,
+    };
     if text.trim().is_empty() {
         return Ok(Some(None));
     }
@@ -165,9 +170,29 @@ mod tests {
         ));
     }
 
+    // Editors of some systems begin a file with a byte order mark; elsewhere it is an error.
+    #[test]
+    fn a_byte_order_mark_may_begin_the_file() {
+        let row = r#"{"client":"a","text":"x"}"#;
+        let data = read(format!("\u{feff}{row}\n").as_bytes(), None)
+            .ok()
+            .unwrap();
+        assert_eq!(data.clients[0].name, "a");
+        let later = format!("{row}\n\u{feff}{row}\n");
+        assert!(matches!(
+            read(later.as_bytes(), None),
+            Err(DataError::Line { line: 2, .. })
+        ));
+        let twice = format!("\u{feff}\u{feff}{row}\n");
+        assert!(matches!(
+            read(twice.as_bytes(), None),
+            Err(DataError::Line { line: 1, .. })
+        ));
+    }
+
     #[test]
     fn no_data_is_an_error() {
-        for empty in [&b""[..], b"\n\n  \n"] {
+        for empty in [&b""[..], b"\n\n  \n", b"\xef\xbb\xbf"] {
             assert!(matches!(read(empty, None), Err(DataError::Empty { .. })));
         }
     }

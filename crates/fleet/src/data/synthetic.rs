@@ -54,9 +54,7 @@ pub fn synthetic(list: &[&str], clients: usize, seed: &[u8; 32]) -> Result<Datas
             texts: vec![words.collect::<Vec<_>>().join(" ")],
         }
     };
-    Ok(Dataset {
-        clients: (0..clients).map(one).collect(),
-    })
+    Ok(Dataset::of((0..clients).map(one).collect()))
 }
 
 /// Letters only, or the device would cut it; "zq" begins no English word.

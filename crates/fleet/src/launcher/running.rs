@@ -5,6 +5,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use siegel_platform::socket::{read_message, write_message};
 use siegel_wire::v1::{self, from_launcher, to_launcher};
 use tokio::sync::watch;
@@ -90,6 +91,17 @@ impl Running {
         if let Ok(status) = child.wait() {
             self.observed.send_modify(|o| o.exit = Some(status));
         }
+    }
+
+    /// Sends it a signal; false if it is dead already.
+    pub fn signal(&self, signal: Signal) -> std::io::Result<bool> {
+        // Who holds the child can send: it is not reaped meanwhile, so that the pid is its own.
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if child.try_wait()?.is_some() {
+            return Ok(false);
+        }
+        kill_process(Pid::from_child(&child), signal)?;
+        Ok(true)
     }
 
     pub(super) fn socket(&self) -> &UnixStream {

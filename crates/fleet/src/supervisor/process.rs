@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use siegel_platform::StartInfo;
 
 use crate::launcher::{Image, Observed, Running};
+use crate::{Part, ProcessName};
 
 pub(super) struct Process {
     pub(super) image: Image,
@@ -60,5 +61,13 @@ pub(super) fn how_it_ended(observed: &Observed) -> String {
         (Some(words), _) => words.clone(),
         (None, Some(status)) => status.to_string(),
         (None, None) => "it still runs".into(),
+    }
+}
+
+/// How a process is started after its first time. A node of the key service has lost its keys with
+/// its memory: it comes back in its old place as a new member, and never founds (I10).
+pub(crate) fn born_again(name: ProcessName, start: &mut StartInfo) {
+    if name.part == Part::Kms {
+        (start.founder, start.join) = (false, true);
     }
 }
