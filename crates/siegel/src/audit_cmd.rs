@@ -7,6 +7,7 @@ use siegel_audit::{AuditAnchors, AuditReport, Verdict};
 use siegel_rekor::LogReader;
 
 use crate::failure::{Exit, Failure};
+use crate::say::say_line;
 
 /// Replay a log and its receipts into findings and one verdict.
 #[derive(Debug, Args)]
@@ -70,16 +71,15 @@ fn print(report: &AuditReport, json: bool) -> Result<(), Failure> {
     if json {
         let text = serde_json::to_string_pretty(report)
             .map_err(|why| Failure::failed("json", "audit", why, ""))?;
-        println!("{text}");
-        return Ok(());
+        return say_line(&text);
     }
     let size = report
         .log
         .size
         .map_or("no valid checkpoint".to_owned(), |n| format!("{n} entries"));
-    println!("log {}: {size}", report.log.origin);
+    let mut lines = vec![format!("log {}: {size}", report.log.origin)];
     for policy in &report.policies {
-        println!(
+        lines.push(format!(
             "policy {} {:?}: pipeline {}, ε = {}, δ = {}, {}",
             policy.sha256,
             policy.name,
@@ -91,26 +91,24 @@ fn print(report: &AuditReport, json: bool) -> Result<(), Failure> {
             } else {
                 "not registered"
             }
-        );
+        ));
     }
     for run in &report.runs {
-        println!(
+        lines.push(format!(
             "run {}: {} uploads, ρ = {}",
             run.run, run.blob_count, run.cost.rho_nano
-        );
+        ));
     }
     for budget in &report.budgets {
-        println!(
+        lines.push(format!(
             "budget of {}: ρ {} of {} spent",
             budget.pipeline, budget.spent.rho_nano, budget.total.rho_nano
-        );
+        ));
     }
     for finding in &report.findings {
-        println!("{finding}");
+        lines.push(finding.to_string());
     }
-    println!(
-        "verdict: {}",
-        if report.ok { "good" } else { "not trustworthy" }
-    );
-    Ok(())
+    let verdict = if report.ok { "good" } else { "not trustworthy" };
+    lines.push(format!("verdict: {verdict}"));
+    say_line(&lines.join("\n"))
 }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::say::say_line;
+
 /// Exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -69,7 +71,8 @@ impl Failure {
     /// Prints it: one JSON object on stdout with `--json`, else plain text on stderr.
     pub fn print(&self, json: bool) {
         if json {
-            println!("{}", serde_json::json!({ "error": self }));
+            // If this cannot be written either, the exit code is all that is left to say.
+            let _ = say_line(&serde_json::json!({ "error": self }).to_string());
             return;
         }
         let invariant = self

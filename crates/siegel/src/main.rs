@@ -6,6 +6,7 @@
 mod audit_cmd;
 mod failure;
 mod policy_cmd;
+mod say;
 mod serve;
 mod simulate;
 

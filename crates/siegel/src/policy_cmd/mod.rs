@@ -17,6 +17,7 @@ use siegel_ident::Timestamp;
 use siegel_policy::Finding;
 
 use crate::failure::{Exit, Failure};
+use crate::say::{say, say_line};
 
 /// Write, check, explain and publish access policies.
 #[derive(Debug, Args)]
@@ -69,11 +70,11 @@ fn print(outcome: &impl Outcome, json: bool) -> Result<Exit, Failure> {
     if json {
         let text = serde_json::to_string_pretty(outcome)
             .map_err(|why| Failure::failed("json", "policy", why, ""))?;
-        println!("{text}");
+        say_line(&text)?;
     } else {
-        print!("{}", outcome.text());
+        say(&outcome.text())?;
         for finding in outcome.findings() {
-            println!("{finding}");
+            say_line(&finding.to_string())?;
         }
     }
     Ok(exit_of(outcome.findings()))

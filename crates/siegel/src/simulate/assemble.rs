@@ -4,14 +4,14 @@ use std::path::Path;
 
 use siegel_fleet::clients::UploadReport;
 use siegel_fleet::cluster::Cluster;
+use siegel_fleet::keeper::{Death, Incident};
 use siegel_ident::ClusterId;
 use siegel_policy::Policy;
 
 use super::SimulateArgs;
-use super::pipeline::Released;
 use super::report::{
-    BinaryPart, KmsPart, Metrics, PolicyPart, PrivacyPart, ProcessPart, Report, SimulatorOnly,
-    Timing, Uploads,
+    BinaryPart, DeathPart, KmsPart, Metrics, OutputPart, PolicyPart, PrivacyPart, ProcessPart,
+    Report, SimulatorOnly, Timing, Uploads,
 };
 use super::verdict::Audited;
 
@@ -24,10 +24,12 @@ pub(super) struct Parts<'a> {
     pub(super) policy: &'a Policy,
     pub(super) log_index: u64,
     pub(super) clients: u64,
+    pub(super) rounds: u64,
     pub(super) tally: UploadReport,
-    pub(super) released: Released,
+    pub(super) outputs: Vec<OutputPart>,
     pub(super) simulator_only: Option<SimulatorOnly>,
     pub(super) audit: Audited,
+    pub(super) deaths: Vec<Incident>,
     pub(super) timing: Timing,
 }
 
@@ -45,7 +47,7 @@ pub(super) fn report(parts: Parts<'_>) -> Report {
         run_dir: parts.dir.display().to_string(),
         program: args.program.clone(),
         clients: parts.clients,
-        rounds: args.rounds,
+        rounds: parts.rounds,
         seed: args.seed,
         verdict: if parts.audit.part.ok {
             "good"
@@ -79,7 +81,7 @@ pub(super) fn report(parts: Parts<'_>) -> Report {
             budget_total: total.rho_nano.to_string(),
             budget_spent: spent.rho_nano.to_string(),
         },
-        outputs: parts.released.outputs,
+        outputs: parts.outputs,
         metrics: Metrics {
             simulator_only: parts.simulator_only,
         },
@@ -102,7 +104,23 @@ pub(super) fn report(parts: Parts<'_>) -> Report {
                 restarts: process.restarts.into(),
             })
             .collect(),
+        deaths: parts.deaths.iter().map(death).collect(),
         timing: parts.timing,
         insecure_simulation: true,
+    }
+}
+
+fn death(incident: &Incident) -> DeathPart {
+    let (ordered, why) = match &incident.why {
+        Death::Ordered(kill) => (Some(kill.to_string()), None),
+        Death::Unordered(why) => (None, Some(why.clone())),
+    };
+    DeathPart {
+        process: incident.name.to_string(),
+        ordered,
+        why,
+        at_s: incident.at.as_secs_f64(),
+        away_s: incident.away.map(|away| away.as_secs_f64()),
+        line: incident.to_string(),
     }
 }

@@ -35,6 +35,16 @@ pub fn create(out: Option<&Path>, run_id: &str) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(failed)
 }
 
+/// Makes a folder inside the run's folder, if it is not there.
+pub fn sub_folder(dir: &Path, name: &str) -> Result<(), Failure> {
+    let path = dir.join(name);
+    std::fs::create_dir_all(&path).map_err(|why| {
+        let at = path.display().to_string();
+        let help = "choose another place with --out DIR";
+        Failure::failed("cannot-write", &at, why, help)
+    })
+}
+
 /// Writes one of the run's files; a full disk says so.
 pub fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
     let path = dir.join(name);

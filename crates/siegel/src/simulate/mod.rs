@@ -2,11 +2,16 @@
 
 mod args;
 mod assemble;
+mod card;
+mod curve;
 mod folder;
+mod model;
+mod outputs;
 mod pipeline;
 mod plot;
 mod prepare;
 mod progress;
+mod rehearse;
 mod report;
 mod shipped;
 mod summary;
@@ -19,6 +24,7 @@ pub use args::SimulateArgs;
 use siegel_fleet::supervisor;
 
 use crate::failure::{Exit, Failure};
+use crate::say::{say, say_line};
 
 /// Runs the simulation and prints its result. Ctrl-C ends every process by its pid.
 pub async fn simulate(args: SimulateArgs, json: bool) -> Result<Exit, Failure> {
@@ -42,9 +48,9 @@ pub async fn simulate(args: SimulateArgs, json: bool) -> Result<Exit, Failure> {
     if json {
         let text = serde_json::to_string_pretty(&report)
             .map_err(|why| Failure::failed("json", "simulate", why, ""))?;
-        println!("{text}");
+        say_line(&text)?;
     } else {
-        print!("{}", summary::text(&report));
+        say(&summary::text(&report))?;
     }
     Ok(if report.audit.ok {
         Exit::Ok

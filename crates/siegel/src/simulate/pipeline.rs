@@ -1,28 +1,28 @@
 //! One simulation, from the first process to the verdict.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use siegel_driver::{Driver, DriverError, Public};
 use siegel_fleet::clients::{self, ClientsOptions};
 use siegel_fleet::cluster::Options;
 use siegel_fleet::data::Dataset;
 use siegel_fleet::deployment::Deployment;
-use siegel_ident::{Digest, EpochId, Seconds, Step};
+use siegel_fleet::keeper::Keeper;
+use siegel_ident::{EpochId, Seconds, Step};
 use siegel_operator::{RunEvent, RunOrder};
 use siegel_policy::Policy;
-use siegel_program::{Bundle, Plan, Table};
+use siegel_program::{Bundle, Intrinsic, Plan};
 
 use super::assemble::{Parts, report};
-use super::prepare::{load, mode, random, seed_bytes};
+use super::outputs::Released;
+use super::prepare::{kills, load, mode, random, seed_bytes};
 use super::progress::Progress;
-use super::report::{OutputPart, Report, SimulatorOnly, Timing};
-use super::shipped::choose;
-use super::trouble::{all_refused, deployment_failure, operator_failure, with_logs};
-use super::verdict::{audit, write_anchors};
-use super::{SimulateArgs, folder, plot, truth};
+use super::report::{Report, SimulatorOnly, Timing};
+use super::shipped::{Chosen, choose};
+use super::trouble::{all_refused, deployment_failure, fleet_failure, operator_failure, with_logs};
+use super::verdict::{audit, unfired, write_anchors};
+use super::{SimulateArgs, card, curve, folder, model, plot, rehearse, truth};
 use crate::failure::Failure;
 
 /// How long a run may hold its keys, at most.
@@ -30,16 +30,18 @@ const RUN_TIME: Seconds = Seconds(3_600);
 /// Simulated clients at work at a time.
 const CONCURRENCY: usize = 64;
 
-/// Everything that a run has in the end.
-pub(super) struct Released {
-    pub(super) outputs: Vec<OutputPart>,
-    pub(super) tables: Vec<Table>,
-}
-
 pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report, Failure> {
     let chosen = choose(&args.program, args.policy.as_deref())?;
     let seed = args.seed.map(seed_bytes);
-    let dataset = Arc::new(load(args, seed)?);
+    let rounds = args.rounds.unwrap_or(chosen.rounds);
+    let kills = kills(args, rounds)?;
+    let mut dataset = load(args, seed, progress).await?;
+    let mut plan = rehearse::plan(&chosen, rounds, dataset.clients.len() as u64)?;
+    if rehearse::training(&plan).is_some() {
+        dataset = dataset.hold_out();
+        plan = rehearse::plan(&chosen, rounds, dataset.clients.len() as u64)?;
+    }
+    let dataset = Arc::new(dataset);
     let mode = mode(args, progress).await?;
 
     let started = Instant::now();
@@ -56,68 +58,82 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .await
         .map_err(deployment_failure)
         .map_err(told)?;
+    let tell = progress.teller();
+    let keeper = Keeper::start(&deployment.cluster, &kills, move |incident| {
+        tell(&incident.to_string());
+    })
+    .map_err(fleet_failure)
+    .map_err(told)?;
     write_anchors(&deployment, None, &dir)?;
     progress.phase("publishing program and policy");
     let policy = deployment
         .build_policy(&chosen.policy, &chosen.bundle)
-        .map_err(|why| {
-            Failure::usage(
-                "bad-policy",
-                "--policy",
-                why,
-                "see policies/ for an example",
-            )
-        })?;
+        .map_err(rehearse::bad_policy)?;
     folder::write(&dir, "policy.json", policy.bytes())?;
-    let plan = dry_run(args, &chosen.bundle, &policy, dataset.clients.len() as u64)?;
-    let published = deployment
-        .publish(&chosen.bundle, &policy)
+    let publish = deployment.publish(&chosen.bundle, &policy);
+    let published = keeper
+        .guard(publish)
         .await
-        .map_err(operator_failure)
+        .map_err(fleet_failure)
+        .and_then(|published| published.map_err(operator_failure))
         .map_err(told)?;
 
     let upload_started = Instant::now();
+    keeper.uploading();
     progress.counted(
         "clients verify, seal and upload",
         dataset.clients.len() as u64,
     );
-    let (offer, epoch) = deployment
-        .offer(&policy, &published)
+    let (offer, epoch) = keeper
+        .guard(deployment.offer(&policy, &published))
         .await
-        .map_err(deployment_failure)
+        .map_err(fleet_failure)
+        .and_then(|offer| offer.map_err(deployment_failure))
         .map_err(told)?;
     let options = ClientsOptions {
         config: deployment.client_config(&policy.pipeline),
         seed,
         concurrency: CONCURRENCY,
     };
-    let tally = clients::upload_all(
-        &dataset,
-        &Arc::new(offer),
-        &options,
-        deployment.operator.depot(),
-        deployment.cluster.clock(),
-        &mut |done| progress.at(done as u64),
-    )
-    .await
-    .map_err(|why| Failure::failed("upload", "depot", why, "the depot's log says more"))
-    .map_err(told)?;
+    let offer = Arc::new(offer);
+    let mut at = |done| progress.at(done as u64);
+    let (depot, clock) = (deployment.operator.depot(), deployment.cluster.clock());
+    let upload = clients::upload_all(&dataset, &offer, &options, depot, clock, &mut at);
+    let depot_failure = |why| Failure::failed("upload", "depot", why, "the depot's log says more");
+    let tally = keeper
+        .guard(upload)
+        .await
+        .map_err(fleet_failure)
+        .and_then(|tally| tally.map_err(depot_failure))
+        .map_err(told)?;
     all_refused(&tally)?;
     let upload_s = upload_started.elapsed().as_secs_f64();
 
     let run_started = Instant::now();
     progress.phase("running the program");
-    let order = order(args, &deployment, &policy, &chosen.bundle, epoch)?;
-    let released = run_and_open(&mut deployment, &order, &dir, progress)
+    let order = order(rounds, &deployment, &policy, &chosen.bundle, epoch)?;
+    let run = run_and_open(&mut deployment, &keeper, &order, &plan, &dir, progress);
+    let released = keeper
+        .guard(run)
         .await
+        .map_err(fleet_failure)
+        .flatten()
         .map_err(told)?;
     let run_s = run_started.elapsed().as_secs_f64();
 
     progress.phase("auditing the log");
-    let audit = audit(&deployment, &policy.pipeline, &dir)
+    let mut audit = keeper
+        .guard(audit(&deployment, &policy.pipeline, &dir))
         .await
+        .map_err(fleet_failure)
+        .flatten()
         .map_err(told)?;
-    let simulator_only = draw_and_compare(&dir, &plan, &policy, &dataset, &released)?;
+    let kept = keeper.finish().await.map_err(fleet_failure).map_err(told)?;
+    audit.part.findings.extend(unfired(&kept.unfired));
+    let simulator_only = match rehearse::training(&plan).is_some() {
+        true => try_models(&dir, &plan, &chosen, &policy, &dataset, &released.models)?,
+        false => draw_and_compare(&dir, &plan, &policy, &dataset, &released)?,
+    };
     let report = report(Parts {
         args,
         run_id,
@@ -126,10 +142,12 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         policy: &policy,
         log_index: published.log_index,
         clients: dataset.clients.len() as u64,
+        rounds,
         tally,
-        released,
+        outputs: released.outputs,
         simulator_only,
         audit,
+        deaths: kept.incidents,
         timing: Timing {
             upload_s,
             run_s,
@@ -140,36 +158,21 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let bytes = serde_json::to_vec_pretty(&report)
         .map_err(|why| Failure::failed("json", "report.json", why, ""))?;
     folder::write(&dir, "report.json", &bytes)?;
+    if let Some(spec) = rehearse::training(&plan) {
+        let facts = card::Facts {
+            spec,
+            program: chosen.bundle.digest().to_string(),
+            data: &args.data,
+        };
+        let text = card::card(&report, &facts)
+            .map_err(|why| Failure::failed("model-card", card::FILE, why, ""))?;
+        folder::write(&dir, card::FILE, text.as_bytes())?;
+    }
     Ok(report)
 }
 
-/// Runs the driver without clients, before anything is registered or uploaded: a driver that breaks
-/// a rule is refused here, and its plan tells the bounds.
-fn dry_run(
-    args: &SimulateArgs,
-    bundle: &Bundle,
-    policy: &Policy,
-    clients: u64,
-) -> Result<Plan, Failure> {
-    let refused = |why: DriverError| {
-        Failure::usage(
-            "driver-refused",
-            bundle.name(),
-            &why,
-            "mend the program's driver",
-        )
-    };
-    let public = Public {
-        params: BTreeMap::from([("rounds".to_owned(), args.rounds as i64)]),
-        blob_count: clients,
-        budget: policy.privacy.total,
-    };
-    let driver = Driver::load(bundle).map_err(refused)?;
-    Ok(driver.dry_run(&public).map_err(refused)?.plan)
-}
-
 fn order(
-    args: &SimulateArgs,
+    rounds: u64,
     deployment: &Deployment,
     policy: &Policy,
     bundle: &Bundle,
@@ -181,14 +184,16 @@ fn order(
         program: bundle.digest(),
         epochs: vec![epoch],
         deadline: now.plus(Seconds(RUN_TIME.0.min(policy.key_ttl.0 / 2))),
-        params: serde_json::to_vec(&serde_json::json!({ "rounds": args.rounds }))
+        params: serde_json::to_vec(&serde_json::json!({ "rounds": rounds }))
             .map_err(|why| Failure::failed("json", "parameters", why, ""))?,
     })
 }
 
 async fn run_and_open(
     deployment: &mut Deployment,
+    keeper: &Keeper,
     order: &RunOrder,
+    plan: &Plan,
     dir: &Path,
     progress: &mut Progress,
 ) -> Result<Released, Failure> {
@@ -196,51 +201,31 @@ async fn run_and_open(
         operator, trail, ..
     } = deployment;
     let run = operator
-        .run(order, |event| {
-            if let RunEvent::Progress { phase, done, total } = event {
+        .run(order, |event| match event {
+            RunEvent::Progress { phase, done, total } => {
                 progress.note(&format!("{phase}: {done} of {total}"));
             }
+            RunEvent::Committed(step) => keeper.committed(step.step),
+            _ => {}
         })
         .await
         .map_err(operator_failure)?;
-    let mut outputs = Vec::new();
-    let mut tables = Vec::new();
+    let mut released = Released::default();
     for step in &run.steps {
-        let Some((name, digest)) = &step.release else {
+        let Some((_, digest)) = &step.release else {
             continue;
         };
         let (plain, receipt) = operator
             .open_release(trail, run.run, step.step, *digest)
             .await
             .map_err(operator_failure)?;
-        let file = file_name(name);
-        let path = folder::write(dir, &file, plain.expose())?;
-        let csv = std::str::from_utf8(plain.expose())
-            .map_err(|why| Failure::failed("bad-release", &file, why, ""))?;
-        tables.push(
-            Table::from_csv(name, csv)
-                .map_err(|why| Failure::failed("bad-release", &file, why, ""))?,
-        );
-        outputs.push(OutputPart {
-            name: name.clone(),
-            path: path.display().to_string(),
-            sha256: Digest::of(plain.expose()).to_string(),
-            receipt,
-        });
+        released.keep(dir, plan, step.step, plain.expose(), receipt)?;
     }
     operator
         .carry_receipts(trail)
         .await
         .map_err(operator_failure)?;
-    Ok(Released { outputs, tables })
-}
-
-fn file_name(name: &str) -> String {
-    if name.ends_with(".csv") {
-        name.to_owned()
-    } else {
-        format!("{name}.csv")
-    }
+    Ok(released)
 }
 
 fn draw_and_compare(
@@ -260,9 +245,39 @@ fn draw_and_compare(
             .map_err(|why| Failure::failed("plot", &table.name, why, ""))?;
         folder::write(dir, &format!("{}.svg", table.name), svg.as_bytes())?;
     }
-    let spec = plan.intrinsic(Step(1), 0);
-    Ok(released.tables.first().zip(spec).map(|(table, spec)| {
+    let Some(Intrinsic::Histogram(spec)) = plan.intrinsic(Step(1), 0) else {
+        return Ok(None);
+    };
+    Ok(released.tables.first().map(|table| {
         let users = dataset.clients.iter().map(|client| client.words());
-        truth::compare(table, spec.max_per_user, users)
+        SimulatorOnly::Histogram(truth::compare(table, spec.max_per_user, users))
     }))
+}
+
+fn try_models(
+    dir: &Path,
+    plan: &Plan,
+    chosen: &Chosen,
+    policy: &Policy,
+    dataset: &Dataset,
+    models: &[model::Model],
+) -> Result<Option<SimulatorOnly>, Failure> {
+    let name = chosen.bundle.name();
+    let (epsilon, delta) = (
+        policy.privacy.epsilon.nearest(),
+        policy.privacy.delta.lower(),
+    );
+    let Some(spec) = rehearse::training(plan) else {
+        return Ok(None);
+    };
+    let truth = model::evaluate(plan, spec, &chosen.bundle, delta, models, dataset)
+        .map_err(|why| Failure::failed("evaluation", name, why, ""))?;
+    let Some(truth) = truth else {
+        return Ok(None);
+    };
+    let title = format!("{name}: accuracy and budget by round (INSECURE SIMULATION)");
+    let svg = curve::draw(&title, &truth, epsilon)
+        .map_err(|why| Failure::failed("plot", name, why, ""))?;
+    folder::write(dir, &format!("{name}.svg"), svg.as_bytes())?;
+    Ok(Some(SimulatorOnly::Training(truth)))
 }

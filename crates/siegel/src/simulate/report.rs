@@ -23,6 +23,9 @@ pub struct Report {
     pub audit: AuditPart,
     pub binaries: Vec<BinaryPart>,
     pub processes: Vec<ProcessPart>,
+    /// Every death on the way, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deaths: Vec<DeathPart>,
     pub timing: Timing,
     pub insecure_simulation: bool,
 }
@@ -66,6 +69,8 @@ pub struct PrivacyPart {
 #[derive(Debug, Serialize)]
 pub struct OutputPart {
     pub name: String,
+    /// The step that released it, from 1.
+    pub step: u64,
     pub path: String,
     /// Of the plaintext.
     pub sha256: String,
@@ -81,7 +86,51 @@ pub struct Metrics {
 
 /// Computed by the simulator from data that no real operator would see.
 #[derive(Debug, Serialize)]
-pub struct SimulatorOnly {
+#[serde(untagged)]
+pub enum SimulatorOnly {
+    Histogram(HistogramTruth),
+    Training(TrainingTruth),
+}
+
+impl Metrics {
+    pub fn training(&self) -> Option<&TrainingTruth> {
+        match &self.simulator_only {
+            Some(SimulatorOnly::Training(truth)) => Some(truth),
+            _ => None,
+        }
+    }
+}
+
+/// Released models, tried on the clients that never upload.
+#[derive(Debug, Serialize)]
+pub struct TrainingTruth {
+    /// Share of characters that the last model guesses right.
+    pub accuracy: f64,
+    /// The same for always guessing the most frequent symbol of the clients that uploaded.
+    pub unigram: f64,
+    /// Clients that never upload.
+    pub users: u64,
+    /// Their characters, up to the bound of each: what is guessed.
+    pub characters: u64,
+    /// Every round that released a model.
+    pub by_round: Vec<RoundTruth>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RoundTruth {
+    /// Counted from 1.
+    pub round: u64,
+    /// Of the model that it released.
+    pub accuracy: f64,
+    /// Spent by then: a decimal string.
+    pub rho: String,
+    /// What that is at the policy's δ, by the zCDP conversion.
+    pub epsilon: f64,
+}
+
+/// A released table beside the data behind it.
+#[derive(Debug, Serialize)]
+pub struct HistogramTruth {
     /// Distinct (user, bin) pairs before the per-user bound.
     pub pairs_before_bound: u64,
     /// The same after it.
@@ -116,10 +165,103 @@ pub struct ProcessPart {
     pub restarts: u64,
 }
 
+/// A process that died, by order or by itself, and came back.
+#[derive(Debug, Serialize)]
+pub struct DeathPart {
+    pub process: String,
+    /// The `--kill` that ordered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordered: Option<String>,
+    /// Why it died, if nobody ordered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Seconds from the start of the uploads.
+    pub at_s: f64,
+    /// Seconds until it was ready again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_s: Option<f64>,
+    #[serde(skip)]
+    pub line: String,
+}
+
 #[derive(Debug, Serialize, Default)]
 pub struct Timing {
     pub upload_s: f64,
     pub run_s: f64,
     pub total_s: f64,
     pub uploads_per_s: f64,
+}
+
+/// A report of a training run, for the tests of what is made from it.
+#[cfg(test)]
+pub fn sample() -> Report {
+    let round = |round: u64| RoundTruth {
+        round,
+        accuracy: 0.361 * round as f64 / 20.0,
+        rho: "0.073880000".into(),
+        epsilon: 0.4 * round as f64,
+    };
+    let output = |path: &str, sha256: &str| OutputPart {
+        name: "next-char".into(),
+        step: 1,
+        path: path.into(),
+        sha256: sha256.into(),
+        receipt: 9,
+    };
+    Report {
+        schema: "siegel/simulation/v1",
+        run_id: "0102".into(),
+        run_dir: "/runs/0102".into(),
+        program: "next-char".into(),
+        clients: 1_485,
+        rounds: 20,
+        seed: None,
+        deaths: Vec::new(),
+        verdict: "good".into(),
+        policy: PolicyPart {
+            sha256: "aa11".into(),
+            log_index: 3,
+            pipeline: "org.example.next-char".into(),
+        },
+        uploads: Uploads {
+            accepted: 1_485,
+            ..Uploads::default()
+        },
+        kms: KmsPart {
+            nodes: 3,
+            cluster_id: "cc".into(),
+        },
+        privacy: PrivacyPart {
+            epsilon: "8".into(),
+            delta: "0.0001".into(),
+            rho: "1.477600000".into(),
+            delta0: "0".into(),
+            unit: "installation".into(),
+            adjacency: "zero-out".into(),
+            valid: true,
+            budget_total: "1.477600000".into(),
+            budget_spent: "1.477600000".into(),
+        },
+        outputs: vec![
+            output("/runs/0102/rounds/next-char-0019.safetensors", "dd33"),
+            output("/runs/0102/next-char.safetensors", "bb22"),
+        ],
+        metrics: Metrics {
+            simulator_only: Some(SimulatorOnly::Training(TrainingTruth {
+                accuracy: 0.361,
+                unigram: 0.185,
+                users: 176,
+                characters: 55_000,
+                by_round: (1..=20).map(round).collect(),
+            })),
+        },
+        audit: AuditPart {
+            ok: true,
+            findings: Vec::new(),
+        },
+        binaries: Vec::new(),
+        processes: Vec::new(),
+        timing: Timing::default(),
+        insecure_simulation: true,
+    }
 }

@@ -13,27 +13,43 @@ pub struct Shipped {
     driver: &'static str,
     assets: &'static [(&'static str, &'static str)],
     pub policy: &'static str,
+    /// Without `--rounds`.
+    rounds: u64,
 }
 
 /// All of them.
-pub const SHIPPED: &[Shipped] = &[Shipped {
-    name: "word-histogram",
-    driver: include_str!("../../../../policies/programs/word-histogram.star"),
-    assets: &[("common-words-en.txt", WORDS)],
-    policy: include_str!("../../../../policies/word-histogram.toml"),
-}];
+pub const SHIPPED: &[Shipped] = &[
+    Shipped {
+        name: "word-histogram",
+        driver: include_str!("../../../../policies/programs/word-histogram.star"),
+        assets: &[("common-words-en.txt", WORDS)],
+        policy: include_str!("../../../../policies/word-histogram.toml"),
+        rounds: 1,
+    },
+    Shipped {
+        name: "next-char",
+        driver: include_str!("../../../../policies/programs/next-char.star"),
+        assets: &[("characters-en.txt", CHARACTERS)],
+        policy: include_str!("../../../../policies/next-char.toml"),
+        rounds: 20,
+    },
+];
 
 /// The published list of the word histogram.
 pub const WORDS: &str = include_str!("../../../../policies/programs/common-words-en.txt");
+/// The published alphabet of the next-character model.
+const CHARACTERS: &str = include_str!("../../../../policies/programs/characters-en.txt");
 
 /// A program to run, and the policy text to run it under.
 pub struct Chosen {
     pub bundle: Bundle,
     pub policy: String,
+    /// Rounds, if not said otherwise.
+    pub rounds: u64,
 }
 
-/// Finds a shipped program by name, or reads a driver (`.star`, with the shipped word list at hand)
-/// or a program bundle from a file.
+/// Finds a shipped program by name, or reads a driver (`.star`, with those shipped lists at hand
+/// that it names) or a program bundle from a file.
 pub fn choose(program: &str, policy: Option<&Path>) -> Result<Chosen, Failure> {
     let shipped = SHIPPED.iter().find(|shipped| shipped.name == program);
     let bundle = match shipped {
@@ -52,7 +68,11 @@ pub fn choose(program: &str, policy: Option<&Path>) -> Result<Chosen, Failure> {
             ));
         }
     };
-    Ok(Chosen { bundle, policy })
+    Ok(Chosen {
+        bundle,
+        policy,
+        rounds: shipped.map_or(1, |shipped| shipped.rounds),
+    })
 }
 
 fn from_file(path: &Path) -> Result<Bundle, Failure> {
@@ -71,7 +91,12 @@ fn from_file(path: &Path) -> Result<Bundle, Failure> {
             .file_stem()
             .and_then(|stem| stem.to_str())
             .unwrap_or("program");
-        return bundle(stem, &text, SHIPPED[0].assets);
+        let lists = SHIPPED.iter().flat_map(|shipped| shipped.assets);
+        let named: Vec<_> = lists
+            .copied()
+            .filter(|(name, _)| text.contains(name))
+            .collect();
+        return bundle(stem, &text, &named);
     }
     Bundle::parse(text.as_bytes()).map_err(|why| unusable(&path.display().to_string(), why))
 }

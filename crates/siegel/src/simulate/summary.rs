@@ -5,14 +5,23 @@ use std::fmt::Write as _;
 use comfy_table::{Table, presets};
 use siegel_policy::Severity;
 
-use super::report::Report;
+use super::report::{HistogramTruth, Report, SimulatorOnly, TrainingTruth};
+
+/// A training of fewer rounds is a trial.
+const FEW: u64 = 20;
+/// Outputs that are listed one by one: the last ones.
+const SHOWN: usize = 1;
 
 /// The summary that a person reads.
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(&mut out, report);
-    out
+    // The table pads its lines.
+    let lines = out.lines().map(str::trim_end);
+    lines.fold(String::with_capacity(out.len()), |text, line| {
+        text + line + "\n"
+    })
 }
 
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
@@ -41,6 +50,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         table.add_row([name.to_owned(), value]);
     };
     row("program", report.program.clone());
+    row("rounds", report.rounds.to_string());
     row(
         "clients",
         format!(
@@ -77,17 +87,10 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         "cluster",
         format!("{} ({} nodes)", report.kms.cluster_id, report.kms.nodes),
     );
-    if let Some(truth) = &report.metrics.simulator_only {
-        row(
-            "simulator only",
-            format!(
-                "{:.1} % of (client, word) pairs lost to the per-user bound; noisy total {} for {} (± {:.0})",
-                100.0 * truth.share_lost_to_bounding,
-                truth.noisy_total,
-                truth.pairs_after_bound,
-                truth.noisy_total_std_error
-            ),
-        );
+    match &report.metrics.simulator_only {
+        Some(SimulatorOnly::Histogram(truth)) => row("simulator only", histogram(truth)),
+        Some(SimulatorOnly::Training(truth)) => row("simulator only", training(truth)),
+        None => {}
     }
     row(
         "time",
@@ -113,10 +116,27 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
             report.processes.len()
         ),
     );
+    let restarts: u64 = report
+        .processes
+        .iter()
+        .map(|process| process.restarts)
+        .sum();
+    if !report.deaths.is_empty() {
+        let lines: Vec<&str> = report.deaths.iter().map(|d| d.line.as_str()).collect();
+        let restarts = format!("restarts: {restarts}");
+        row("deaths", [lines.join("\n"), restarts].join("\n"));
+    }
     writeln!(out, "{table}")?;
 
     writeln!(out, "\noutputs")?;
-    for output in &report.outputs {
+    let earlier = report.outputs.len().saturating_sub(SHOWN);
+    if earlier > 0 {
+        writeln!(
+            out,
+            "  {earlier} of earlier rounds, in the sub-folder rounds"
+        )?;
+    }
+    for output in report.outputs.iter().skip(earlier) {
         writeln!(out, "  {}", output.path)?;
         writeln!(
             out,
@@ -140,4 +160,55 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "  {finding}")?;
     }
     writeln!(out, "\nverdict: {}", report.verdict)
+}
+
+fn histogram(truth: &HistogramTruth) -> String {
+    format!(
+        "{:.1} % of (client, word) pairs lost to the per-user bound; noisy total {} for {} (± {:.0})",
+        100.0 * truth.share_lost_to_bounding,
+        truth.noisy_total,
+        truth.pairs_after_bound,
+        truth.noisy_total_std_error
+    )
+}
+
+fn training(truth: &TrainingTruth) -> String {
+    let few = match truth.by_round.last() {
+        Some(last) if last.round < FEW => "; fewer than 20 rounds: hardly trained",
+        _ => "",
+    };
+    format!(
+        "{:.1} % of {} characters guessed right, of {} clients that never upload (always the most \
+         frequent symbol: {:.1} %){few}",
+        100.0 * truth.accuracy,
+        truth.characters,
+        truth.users,
+        100.0 * truth.unigram
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::sample;
+    use super::*;
+
+    // Catches twenty models listed one by one, and a summary that leaves out how good the last is.
+    #[test]
+    fn the_last_model_and_how_well_it_guesses() {
+        let text = text(&sample());
+        for words in [
+            "36.1 % of 55000 characters",
+            "176 clients that never upload",
+            "18.5 %",
+            "1 of earlier rounds",
+            "/runs/0102/next-char.safetensors",
+            "ε = 8, δ = 0.0001",
+        ] {
+            assert!(text.contains(words), "{words:?} is not in\n{text}");
+        }
+        assert!(
+            !text.contains("next-char-0019") && !text.contains("hardly trained"),
+            "{text}"
+        );
+    }
 }

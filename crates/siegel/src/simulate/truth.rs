@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use siegel_client::Words;
 use siegel_program::{Table, vocabulary::OTHER};
 
-use super::report::SimulatorOnly;
+use super::report::HistogramTruth;
 
 /// Sets a table beside its data. `users` are the words of each client, `bound` the bins that one
 /// user may count in.
-pub fn compare(table: &Table, bound: u32, users: impl Iterator<Item = Words>) -> SimulatorOnly {
+pub fn compare(table: &Table, bound: u32, users: impl Iterator<Item = Words>) -> HistogramTruth {
     let labels: BTreeSet<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
     let (mut before, mut after, mut silent) = (0, 0, 0);
     for words in users {
@@ -32,7 +32,7 @@ pub fn compare(table: &Table, bound: u32, users: impl Iterator<Item = Words>) ->
         .iter()
         .map(|row| row.standard_error.powi(2))
         .sum();
-    SimulatorOnly {
+    HistogramTruth {
         pairs_before_bound: before,
         pairs_after_bound: after,
         share_lost_to_bounding: lost,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use siegel_audit::{AuditAnchors, ExpectedCluster, Verdict};
 use siegel_fleet::deployment::Deployment;
+use siegel_fleet::kills::Kill;
 use siegel_ident::{Budget, ClusterId, Digest};
 use siegel_policy::{Finding, Severity};
 use siegel_rekor::LogReader;
@@ -27,7 +28,8 @@ pub(super) async fn audit(
     let cluster = &deployment.cluster;
     let receipts = deployment.trail.carried().len() as u64;
     let anchors = write_anchors(deployment, Some(receipts), dir)?;
-    let reader = LogReader::new(&cluster.log_url()).map_err(|why| failed(&why))?;
+    // The operator's own client waits for a log that is being restarted.
+    let reader = LogReader::Http(deployment.operator.log().clone());
     let report = siegel_audit::audit(&reader, &anchors)
         .await
         .map_err(|why| failed(&why))?;
@@ -57,6 +59,21 @@ pub(super) async fn audit(
             findings,
         },
         spent,
+    })
+}
+
+/// Ordered kills that came to nothing: a warning, since whoever ordered them believes that the run
+/// has survived them.
+pub(super) fn unfired(kills: &[Kill]) -> impl Iterator<Item = Finding> + '_ {
+    kills.iter().map(|kill| {
+        let why = format!(
+            "--kill {kill} never happened: the run was over before its moment came{}",
+            match kill.who.is_kms() {
+                true => ", or before the replacement of another node had caught up",
+                false => "",
+            }
+        );
+        Finding::new(Severity::Warning, "kill-not-fired", "I8", why)
     })
 }
 

@@ -1,0 +1,22 @@
+//! Standard output: results only.
+
+use std::io::{ErrorKind, Write as _};
+
+use crate::failure::Failure;
+
+/// Writes a result. A reader that went away (`| head`) wants no more of it and is no failure; a full
+/// disk is one.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::failed("output", "standard output", why, ""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same, with a line end.
+pub fn say_line(text: &str) -> Result<(), Failure> {
+    say(&format!("{text}\n"))
+}
