@@ -1,7 +1,7 @@
 //! I4, I12: a user counts once, however many uploads; what does not open contributes zero.
 
 use bytes::Bytes;
-use siegel_client::{Words, verify};
+use siegel_client::{Content, Words, verify};
 use siegel_fleet::clients;
 use siegel_ident::{BlobDigest, Digest};
 use siegel_link::depot::ObjectKind;
@@ -43,7 +43,12 @@ async fn many_uploads_of_one_user_count_once() {
         let words = Words::of("house");
         let now = world.deployment.cluster.clock().now();
         let upload = one
-            .seal_record(&mut os_rng(), &verified, &[("words", &words)], now)
+            .seal_record(
+                &mut os_rng(),
+                &verified,
+                &[("words", Content::Words(&words))],
+                now,
+            )
             .unwrap();
         let put = depot
             .put(ObjectKind::Upload, Bytes::copy_from_slice(upload.bytes()))
@@ -71,7 +76,12 @@ async fn damaged_uploads_contribute_zero() {
     let mut device = clients::device(None, "one", options.config.device_cap);
     let words = Words::of("house");
     let upload = device
-        .seal_record(&mut os_rng(), &verified, &[("words", &words)], now)
+        .seal_record(
+            &mut os_rng(),
+            &verified,
+            &[("words", Content::Words(&words))],
+            now,
+        )
         .unwrap();
     let good = upload.bytes().to_vec();
     let put = |bytes: Vec<u8>| depot.put(ObjectKind::Upload, Bytes::from(bytes));

@@ -1,7 +1,5 @@
 //! I7: the same uploads, program and seed give the same output bytes.
 
-use siegel_fleet::binaries::{BuildProfile, Request, find};
-use siegel_fleet::cluster::Mode;
 use siegel_tests::{World, people};
 
 const TEXTS: &[&str] = &[
@@ -43,18 +41,8 @@ async fn workers_change_nothing_and_seeds_do() {
 /// otherwise under the launcher.
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_give_the_same_bytes() {
-    let request = Request {
-        dir: None,
-        profile: BuildProfile::Dev,
-        offline: true,
-    };
-    let binaries = tokio::task::spawn_blocking(move || find(&request, &mut |_| ()))
-        .await
-        .unwrap()
-        .expect("node binaries");
-    let mode = Mode::processes(binaries, None);
     let mut world = World::start(
-        mode,
+        siegel_tests::processes().await,
         &siegel_tests::bundle(siegel_tests::DRIVER),
         |options| options.seed = Some([1; 32]),
         |_| {},

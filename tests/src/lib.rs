@@ -10,15 +10,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use siegel_fleet::binaries::{BuildProfile, Request, find};
 use siegel_fleet::clients::{self, ClientsOptions, OfferBytes, UploadReport};
 use siegel_fleet::cluster::{Mode, Options};
 use siegel_fleet::data::{ClientData, Dataset};
 use siegel_fleet::deployment::Deployment;
-use siegel_ident::{EpochId, Seconds, SecretBytes};
-use siegel_operator::{FinishedRun, OperatorError, Published, RunOrder};
+use siegel_ident::{EpochId, RunId, Seconds, SecretBytes};
+use siegel_operator::{CommittedStep, FinishedRun, OperatorError, Published, RunOrder};
 use siegel_policy::{AccessPolicy, Policy};
 use siegel_program::{Bundle, Table};
 use tempfile::TempDir;
+
+pub mod gate;
+pub mod orders;
+pub mod outside;
+pub mod raw;
+pub mod training;
 
 /// The shipped driver.
 pub const DRIVER: &str = include_str!("../../policies/programs/word-histogram.star");
@@ -39,9 +46,7 @@ pub fn people(texts: &[&str]) -> Arc<Dataset> {
         name: format!("client-{n}"),
         texts: vec![(*text).to_owned()],
     };
-    Arc::new(Dataset {
-        clients: texts.iter().enumerate().map(client).collect(),
-    })
+    Arc::new(Dataset::of(texts.iter().enumerate().map(client).collect()))
 }
 
 /// A small crowd: `n` clients that all say the same few words.
@@ -63,6 +68,8 @@ pub struct World {
     pub published: Published,
     /// Seed, if it is a repeatable world.
     pub seed: Option<[u8; 32]>,
+    /// How many steps its runs have.
+    pub rounds: u64,
 }
 
 /// What a finished run gave.
@@ -91,10 +98,21 @@ impl World {
         Self::start(Mode::InProcess, &bundle(DRIVER), |_| {}, change).await
     }
 
-    /// Anything else.
+    /// Another program or mode, under the shipped policy.
     pub async fn start(
         mode: Mode,
         bundle: &Bundle,
+        options_change: impl FnOnce(&mut Options),
+        policy_change: impl FnOnce(&mut AccessPolicy),
+    ) -> Self {
+        Self::of(mode, bundle, POLICY, options_change, policy_change).await
+    }
+
+    /// Anything else. `policy` is TOML.
+    pub async fn of(
+        mode: Mode,
+        bundle: &Bundle,
+        policy: &str,
         options_change: impl FnOnce(&mut Options),
         policy_change: impl FnOnce(&mut AccessPolicy),
     ) -> Self {
@@ -105,7 +123,7 @@ impl World {
         let deployment = Box::pin(Deployment::start(mode, options))
             .await
             .expect("a deployment");
-        let policy = deployment.build_policy(POLICY, bundle).expect("a policy");
+        let policy = deployment.build_policy(policy, bundle).expect("a policy");
         let policy = changed(&policy, policy_change);
         let published = deployment
             .publish(bundle, &policy)
@@ -118,6 +136,7 @@ impl World {
             policy,
             published,
             seed,
+            rounds: 1,
         }
     }
 
@@ -177,7 +196,7 @@ impl World {
             program: self.bundle.digest(),
             epochs: vec![epoch],
             deadline: self.deployment.cluster.clock().now().plus(Seconds(600)),
-            params: br#"{"rounds":1}"#.to_vec(),
+            params: format!("{{\"rounds\":{}}}", self.rounds).into_bytes(),
         }
     }
 
@@ -205,15 +224,49 @@ impl World {
         run: &FinishedRun,
     ) -> std::result::Result<SecretBytes, OperatorError> {
         let step = run.steps.last().expect("a step");
+        self.open_step(run.run, step).await
+    }
+
+    /// Opens the release of each step.
+    pub async fn open_all(&mut self, run: &FinishedRun) -> Vec<Vec<u8>> {
+        let mut opened = Vec::new();
+        for step in &run.steps {
+            let plain = self.open_step(run.run, step).await.expect("a release");
+            opened.push(plain.expose().to_vec());
+        }
+        opened
+    }
+
+    /// Opens the release of one step.
+    ///
+    /// # Errors
+    /// As the operator.
+    pub async fn open_step(
+        &mut self,
+        run: RunId,
+        step: &CommittedStep,
+    ) -> std::result::Result<SecretBytes, OperatorError> {
         let (_, digest) = step.release.as_ref().expect("a release");
         let Deployment {
             operator, trail, ..
         } = &mut self.deployment;
         operator
-            .open_release(trail, run.run, step.step, *digest)
+            .open_release(trail, run, step.step, *digest)
             .await
             .map(|(plain, _)| plain)
     }
+}
+
+/// Real processes, of binaries that are found or built.
+pub async fn processes() -> Mode {
+    let request = Request {
+        dir: None,
+        profile: BuildProfile::Dev,
+        offline: true,
+    };
+    let found = tokio::task::spawn_blocking(move || find(&request, &mut |_| ()));
+    let binaries = found.await.expect("a search").expect("node binaries");
+    Mode::processes(binaries, None)
 }
 
 /// A policy with one thing changed.
