@@ -1,8 +1,8 @@
 //! Canonical JSON (RFC 8785): what is named by the digest of its bytes is read only from the
 //! canonical bytes, so that one value has one digest (I2).
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a document was refused.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +55,14 @@ pub fn from_canonical<T: Serialize + DeserializeOwned>(
         return Err(JsonError::NotCanonical { at: same });
     }
     Ok(value)
+}
+
+/// For `deserialize_with` on an `Option` that must be written, as null if it is none: serde by itself
+/// reads an absent one as `None`, and an absent field is a refusal (I3).
+pub fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    d: D,
+) -> Result<Option<T>, D::Error> {
+    Option::deserialize(d)
 }
 
 #[cfg(test)]

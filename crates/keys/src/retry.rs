@@ -8,7 +8,6 @@ use std::time::Duration;
 use siegel_ident::NodeId;
 use siegel_link::{LinkError, Refusal};
 use tokio::time::Instant;
-use tonic::Code;
 
 use crate::KeysError;
 use crate::nodes::Picker;
@@ -116,9 +115,7 @@ enum Verdict<T> {
 fn verdict<T>(result: Result<T, KeysError>) -> Verdict<T> {
     match result {
         Err(KeysError::Link(LinkError::Refused(refusal))) => refused(refusal),
-        Err(KeysError::Link(error)) if error.is_transient() || is_torn(&error) => {
-            Verdict::Away(error.to_string())
-        }
+        Err(KeysError::Link(error)) if error.is_away() => Verdict::Away(error.to_string()),
         Err(KeysError::Link(error @ LinkError::Session(_))) => Verdict::Distrusted(error),
         other => Verdict::Done(other),
     }
@@ -132,11 +129,6 @@ fn refused<T>(refusal: Box<Refusal>) -> Verdict<T> {
         }
         _ => Verdict::Done(Err(KeysError::Refused(refusal))),
     }
-}
-
-/// A connection that broke half-way comes as `INTERNAL` from the HTTP/2 layer.
-fn is_torn(error: &LinkError) -> bool {
-    matches!(error, LinkError::Rpc(status) if matches!(status.code(), Code::Internal | Code::Aborted))
 }
 
 fn lock(picker: &Mutex<Picker>) -> std::sync::MutexGuard<'_, Picker> {

@@ -10,7 +10,6 @@ use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 pub use siegel_wire::v1::ObjectKind;
 use siegel_wire::v1::depot_client::DepotClient as Rpc;
 use siegel_wire::v1::{GetRequest, ListRequest, PutChunk};
-use tonic::Code;
 use tonic::transport::Channel;
 
 use crate::LinkError;
@@ -174,14 +173,12 @@ impl DepotClient {
     }
 }
 
-/// A connection that broke half-way comes as INTERNAL or ABORTED from the HTTP/2 layer; a depot
-/// that refuses with such a code says so in a typed refusal. The one refusal that may pass is that of
-/// a store that failed, as that of a depot that is just ending; a full store has another code.
+/// The one refusal that may pass is that of a store that failed, as that of a depot that is just
+/// ending; a full store has another code.
 fn is_away(error: &LinkError) -> bool {
     match error {
-        LinkError::Rpc(status) if matches!(status.code(), Code::Internal | Code::Aborted) => true,
         LinkError::Refused(refusal) => refusal.code == "store-failed",
-        error => error.is_transient(),
+        error => error.is_away(),
     }
 }
 

@@ -84,6 +84,13 @@ impl LinkError {
             _ => false,
         }
     }
+
+    /// The same, or a connection that broke half-way: that comes as INTERNAL or ABORTED from the
+    /// HTTP/2 layer. Whoever refuses with such a code says so in a typed refusal.
+    pub fn is_away(&self) -> bool {
+        let torn = |code| matches!(code, Code::Internal | Code::Aborted);
+        self.is_transient() || matches!(self, Self::Rpc(status) if torn(status.code()))
+    }
 }
 
 impl From<Status> for LinkError {

@@ -20,7 +20,7 @@ pub struct AccessPolicy {
     /// What the privacy budget belongs to, over all versions of the policy (I6): dotted name.
     pub pipeline: String,
     /// The version that this one replaces; `null` for the first.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "json::present")]
     pub predecessor: Option<PolicyDigest>,
     /// First second of use.
     pub not_before: Timestamp,
@@ -245,11 +245,6 @@ impl AccessPolicy {
     pub fn compile(&self) -> Result<Policy, PolicyError> {
         Self::parse(&self.to_bytes()?)
     }
-}
-
-/// Without this, serde reads an absent `Option` as `None`; an absent field is a refusal (I3).
-fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<PolicyDigest>, D::Error> {
-    Option::deserialize(d)
 }
 
 #[cfg(test)]

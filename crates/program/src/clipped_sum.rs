@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use siegel_dp::lattice::Lattice;
-use siegel_ident::NanoRho;
 use siegel_ident::secret::wipe;
+use siegel_ident::{NanoRho, json};
 use siegel_tensor::{Examples, Model, Scratch, Sgd, train};
 
 use crate::alphabet::Alphabet;
@@ -35,7 +35,7 @@ pub struct ClippedSumSpec {
     /// Column of the record: text for a text model, else numbers.
     pub column: String,
     /// Asset of the bundle with the characters of a text model; null for others.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "json::present")]
     pub alphabet: Option<String>,
     /// What is trained.
     pub model: Model,
@@ -328,9 +328,4 @@ impl Drop for Buffers {
         wipe(&mut self.update);
         wipe(&mut self.placed);
     }
-}
-
-/// Without this, serde reads an absent `Option` as `None`; an absent field is a refusal.
-fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
-    Option::deserialize(d)
 }

@@ -50,7 +50,7 @@ pub struct StepPlan {
     /// Their sum, paid when the step commits.
     pub cost: Budget,
     /// What the step releases; null for nothing. The last step releases something.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "json::present")]
     pub release: Option<Release>,
 }
 
@@ -154,11 +154,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// Without this, serde reads an absent `Option` as `None`; an absent field is a refusal.
-fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Release>, D::Error> {
-    Option::deserialize(d)
 }
 
 /// Refuses parameters that are not a few named integers below 2⁵³ (RFC 8785 keeps only those).

@@ -5,7 +5,7 @@ use std::fmt;
 use siegel_ident::{InputRoot, ObjectDigest, RunId, Step};
 use siegel_link::{LinkError, status_to_refusal};
 use siegel_wire::v1::{self, root_client::RootClient, run_event::Body};
-use tonic::{Code, Status};
+use tonic::Status;
 
 use super::course::{News, Registered};
 use super::{CommittedStep, Course, Lookout, RunEvent, RunOrder};
@@ -144,9 +144,7 @@ fn broken(status: Status) -> Result<Followed, OperatorError> {
         Some(refusal) => Err(stopped(refusal)),
         None => {
             let why = status.message().to_owned();
-            // A connection that broke half-way comes as INTERNAL from the HTTP/2 layer.
-            let torn = matches!(status.code(), Code::Internal | Code::Aborted);
-            match torn || LinkError::from(status).is_transient() {
+            match LinkError::from(status).is_away() {
                 true => Ok(Followed::Broken(Broken::Away(why))),
                 false => Err(OperatorError::Root(why)),
             }
