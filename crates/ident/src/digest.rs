@@ -138,6 +138,8 @@ digest_types! {
     InputRoot;
     /// One receipt's unsigned body.
     ReceiptDigest;
+    /// A P-256 key that signs log entries: SHA-256 of its SubjectPublicKeyInfo DER.
+    KeyDigest;
 }
 
 #[cfg(test)]

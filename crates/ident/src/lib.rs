@@ -14,7 +14,7 @@ pub mod transcript;
 
 pub use budget::{Budget, BudgetError, Delta, NanoRho};
 pub use digest::{
-    BlobDigest, ClusterId, ConfigDigest, Digest, GenesisDigest, InputRoot, Measurement,
+    BlobDigest, ClusterId, ConfigDigest, Digest, GenesisDigest, InputRoot, KeyDigest, Measurement,
     ObjectDigest, PolicyDigest, ProgramDigest, ReceiptDigest,
 };
 pub use id::{BlobId, EpochId, Fencing, NodeId, PrivacyId, RequestId, RunId, Step};

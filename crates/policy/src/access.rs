@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use siegel_attest::{Profile, ReferenceValue};
 use siegel_ident::{
-    Budget, ClusterId, ConfigDigest, PolicyDigest, ProgramDigest, Seconds, Timestamp, json,
+    Budget, ClusterId, ConfigDigest, KeyDigest, PolicyDigest, ProgramDigest, Seconds, Timestamp,
+    json,
 };
 
 use crate::{Decimal, POLICY_MAX, PolicyError};
@@ -54,6 +55,9 @@ pub struct AccessPolicy {
     pub public_counters: Vec<String>,
     /// Who gets the releases.
     pub recipients: Vec<Recipient>,
+    /// Whose endorsement the binaries and programs need: keys, any one of which will do. Empty: none
+    /// is needed. A device may demand its own endorsers besides (I1); a policy can only add.
+    pub endorsers: Vec<KeyDigest>,
     /// How many rebuilders must have confirmed the binaries. Must be 0: not built yet.
     pub rebuilders: u32,
 }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use siegel_attest::{DocumentError, Genesis, ReferenceValue};
 use siegel_dp::zcdp;
-use siegel_ident::{Budget, ClusterId, ConfigDigest, Delta, ProgramDigest, Seconds, Timestamp};
+use siegel_ident::{
+    Budget, ClusterId, ConfigDigest, Delta, KeyDigest, ProgramDigest, Seconds, Timestamp,
+};
 
 pub use error::AuthorError;
 
@@ -17,7 +19,7 @@ use crate::{
     Roles,
 };
 use error::Source;
-use file::{Located, PolicyFile};
+use file::{Endorsements, Located, PolicyFile};
 
 /// Most days that a policy may be valid.
 pub const VALID_DAYS_MAX: u64 = 3660;
@@ -39,6 +41,8 @@ pub struct Facts {
     pub binaries: BTreeMap<String, Vec<ReferenceValue>>,
     /// The digest of each named program.
     pub programs: BTreeMap<String, ProgramDigest>,
+    /// Whose endorsements count, for a file that says `endorsements = "required"`.
+    pub endorsers: Vec<KeyDigest>,
 }
 
 impl Facts {
@@ -52,6 +56,7 @@ impl Facts {
             witnesses: genesis.config.witnesses,
             binaries: BTreeMap::new(),
             programs: BTreeMap::new(),
+            endorsers: Vec::new(),
         })
     }
 }
@@ -141,9 +146,30 @@ pub fn build(text: &str, facts: &Facts) -> Result<Policy, AuthorError> {
         min_blobs: file.min_blobs,
         public_counters: sorted(&file.public_counters),
         recipients: sorted(&file.recipients),
+        endorsers: endorsers(source, &file, facts)?,
         rebuilders: 0,
     };
     rules.compile().map_err(|error| source.rule(error))
+}
+
+/// A file that requires endorsements, built without an endorser, would require none.
+fn endorsers(
+    source: Source<'_>,
+    file: &PolicyFile,
+    facts: &Facts,
+) -> Result<Vec<KeyDigest>, AuthorError> {
+    match file.endorsements.get_ref() {
+        Endorsements::None => Ok(Vec::new()),
+        Endorsements::Required if facts.endorsers.is_empty() => {
+            let message = "endorsements are required, but no endorser's key is given".to_owned();
+            Err(source.value(&file.endorsements, message))
+        }
+        Endorsements::Required => {
+            let mut keys = sorted(&facts.endorsers);
+            keys.dedup();
+            Ok(keys)
+        }
+    }
 }
 
 fn validity(source: Source<'_>, file: &PolicyFile) -> Result<Seconds, AuthorError> {

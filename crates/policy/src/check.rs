@@ -84,6 +84,10 @@ impl AccessPolicy {
         )?;
         set("programs", &self.programs)?;
         set("recipients", &self.recipients)?;
+        // May be empty: then the reference values alone decide.
+        if !self.endorsers.is_empty() {
+            set("endorsers", &self.endorsers)?;
+        }
         if !self.sideloads.is_empty() {
             return Err(PolicyError::NotBuilt {
                 field: "sideloads",

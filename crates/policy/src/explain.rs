@@ -149,6 +149,12 @@ fn parties(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     for program in &policy.programs {
         writeln!(out, "- program {program}")?;
     }
+    for key in &policy.endorsers {
+        writeln!(
+            out,
+            "- binaries and programs need an endorsement in the log, valid at the time, by key {key}"
+        )?;
+    }
     for recipient in &policy.recipients {
         match recipient {
             Recipient::Public => writeln!(out, "- results may be read by anyone")?,
@@ -165,8 +171,8 @@ fn parties(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     )
 }
 
-/// A moment as UTC.
-struct Utc(Timestamp);
+/// A moment as UTC, for people.
+pub struct Utc(pub Timestamp);
 
 impl fmt::Display for Utc {
     /// Civil date from days by Howard Hinnant's `civil_from_days`; years from 1970 on.

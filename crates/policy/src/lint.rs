@@ -149,6 +149,17 @@ fn binaries(policy: &AccessPolicy) -> Vec<Finding> {
             "two roles accept the same measurement: one binary can play both",
         ),
         when(
+            policy.endorsers.is_empty(),
+            match policy.profile {
+                Profile::Production => Error,
+                Profile::Simulation => Warning,
+            },
+            "not-endorsed",
+            "I3",
+            "nobody has to have endorsed the binaries and programs: the policy's author alone \
+             vouches for them",
+        ),
+        when(
             policy.rebuilders == 0,
             Info,
             "not-rebuilt",
@@ -184,6 +195,8 @@ fn found<const N: usize>(findings: [Option<Finding>; N]) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use siegel_ident::KeyDigest;
+
     use super::*;
     use crate::testing::{measured, production, sample};
 
@@ -200,6 +213,7 @@ mod tests {
             [
                 "insecure-simulation",
                 "unwitnessed",
+                "not-endorsed",
                 "suite-classical",
                 "not-rebuilt"
             ]
@@ -217,6 +231,18 @@ mod tests {
         assert_eq!(findings[0].id, "simulated-in-production");
         assert!(Finding::any_error(&findings));
         assert!(!ids(&production()).contains(&"unwitnessed".to_owned()));
+    }
+
+    /// I3. In production it is an error that nobody has to vouch for the binaries.
+    #[test]
+    fn i3_production_needs_endorsers() {
+        let severity = |policy: &AccessPolicy| {
+            let findings = lint(policy);
+            let finding = findings.into_iter().find(|f| f.id == "not-endorsed");
+            finding.map(|f| f.severity)
+        };
+        assert_eq!(severity(&sample()), Some(Warning));
+        assert_eq!(severity(&production()), Some(Error));
     }
 
     #[test]
@@ -252,6 +278,10 @@ mod tests {
         has(
             with(&|p| p.roles.root.reference_values = vec![measured(3)]),
             "roles-share-measurement",
+        );
+        assert!(
+            !with(&|p| p.endorsers = vec![KeyDigest::from_bytes([1; 32])])
+                .contains(&"not-endorsed".to_owned())
         );
         assert!(!with(&|p| p.suites = vec![2]).contains(&"suite-classical".to_owned()));
     }

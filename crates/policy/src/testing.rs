@@ -77,6 +77,7 @@ pub fn sample() -> AccessPolicy {
         min_blobs: 100,
         public_counters: vec!["blobs".into()],
         recipients: vec![Recipient::Public],
+        endorsers: vec![],
         rebuilders: 0,
     }
 }

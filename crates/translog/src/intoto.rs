@@ -18,6 +18,10 @@ pub mod predicate {
     pub const RECEIPT: &str = "https://siegel.dev/receipt/v1";
     /// A program bundle.
     pub const PROGRAM: &str = "https://siegel.dev/program/v1";
+    /// An endorsement of binaries or of a program; the artifact is the endorsement document.
+    pub const ENDORSEMENT: &str = "https://siegel.dev/endorsement/v1";
+    /// A key bundle with its evidence, as clients got it; the artifact is a key offer document.
+    pub const KEY_OFFER: &str = "https://siegel.dev/key-offer/v1";
 }
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
-use siegel_ident::Digest;
+use siegel_ident::KeyDigest;
 
 use crate::encoding::b64;
 use crate::error::ProofError;
@@ -67,7 +67,12 @@ impl SpkiKey {
 
     /// The bundle's `publicKey.hint`: base64(SHA-256(SPKI DER)).
     pub fn hint(&self) -> String {
-        b64(Digest::of(&self.spki_der()).as_bytes())
+        b64(self.digest().as_bytes())
+    }
+
+    /// SHA-256 of the SPKI DER: how policies and anchors name a key.
+    pub fn digest(&self) -> KeyDigest {
+        KeyDigest::of(&self.spki_der())
     }
 
     /// Checks an ASN.1 DER ECDSA signature over SHA-256 of `message`.

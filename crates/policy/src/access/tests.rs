@@ -160,7 +160,7 @@ fn i2_golden_digest() {
     assert_eq!(sample().compile().unwrap().digest().to_string(), GOLDEN);
 }
 
-const GOLDEN: &str = "183fd0a90aa11fa7e304bad9a9e0c0c39aa60a4a809fe1cec19df26fb6a35226";
+const GOLDEN: &str = "5dc02393bfe4806edbe167edcd21e0dd04cdd487b377d016dc6746e1d0e849ba";
 
 proptest::proptest! {
     /// I14. Hostile bytes never panic; one flipped byte of a good policy is another one or none.

@@ -22,11 +22,20 @@ pub(super) struct PolicyFile {
     pub(super) recipients: Vec<Recipient>,
     pub(super) public_counters: Vec<String>,
     pub(super) programs: Vec<Located<String>>,
+    pub(super) endorsements: Located<Endorsements>,
     pub(super) log: Option<LogPart>,
     pub(super) input: InputPart,
     pub(super) privacy: PrivacyPart,
     pub(super) bounds: BoundsPart,
     pub(super) roles: RolesPart,
+}
+
+/// Whether binaries and programs must be endorsed. By whom is a fact, as measurements are.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Endorsements {
+    Required,
+    None,
 }
 
 #[derive(Deserialize)]

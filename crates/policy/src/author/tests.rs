@@ -22,6 +22,7 @@ fn facts() -> Facts {
             ProgramDigest::from_bytes([7; 32]),
         )]
         .into(),
+        endorsers: vec![KeyDigest::from_bytes([9; 32])],
     }
 }
 
@@ -174,4 +175,22 @@ fn sets_are_written_in_any_order() {
     assert_eq!(build(&text, &facts()).unwrap().suites, [1, 2]);
     let text = EXAMPLE.replacen("[input]", "[log]\nwitnesses = 2\n\n[input]", 1);
     assert_eq!(build(&text, &facts()).unwrap().log.witnesses, 2);
+}
+
+// I3: catches a file that requires endorsements and is built into a policy that does not.
+#[test]
+fn i3_required_endorsements_need_an_endorser() {
+    let policy = build(EXAMPLE, &facts()).unwrap();
+    assert_eq!(policy.endorsers, [KeyDigest::from_bytes([9; 32])]);
+    let mut nobody = facts();
+    nobody.endorsers.clear();
+    let refused = build(EXAMPLE, &nobody).expect_err("it builds");
+    assert_eq!(refused.line(), Some(line_of("endorsements = ")));
+    let text = EXAMPLE.replacen("\"required\"", "\"none\"", 1);
+    assert!(build(&text, &facts()).unwrap().endorsers.is_empty());
+    assert!(
+        error("endorsements = \"required\"", "")
+            .to_string()
+            .contains("missing field")
+    );
 }

@@ -221,6 +221,10 @@ fn i2_duplicates_and_order() {
         }
     );
     refuses!(
+        |p| p.endorsers = vec![siegel_ident::KeyDigest::from_bytes([1; 32]); 2],
+        PolicyError::NotAscending { field: "endorsers" }
+    );
+    refuses!(
         |p| twice(&mut p.privacy.mechanisms),
         PolicyError::NotAscending {
             field: "privacy.mechanisms"
