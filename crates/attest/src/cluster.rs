@@ -55,6 +55,20 @@ impl ClusterConfig {
         Ok(ConfigDigest::of(&self.to_bytes()?))
     }
 
+    /// Refuses a simulation in a build without the simulator. A measured process asks before it makes
+    /// a key or listens; verifiers may read such a configuration.
+    ///
+    /// # Errors
+    /// [`DocumentError::SimulationNotBuilt`] (I11).
+    pub fn check_build(&self) -> Result<(), DocumentError> {
+        let simulated = self.profile == Profile::Simulation || self.simulation_root.is_some();
+        if simulated && !cfg!(feature = "simulation") {
+            let document = Self::SCHEMA;
+            return Err(DocumentError::SimulationNotBuilt { document });
+        }
+        Ok(())
+    }
+
     /// The vendor roots of this cluster.
     pub fn anchors(&self) -> TrustAnchors {
         TrustAnchors {

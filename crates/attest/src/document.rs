@@ -40,6 +40,15 @@ pub enum DocumentError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A simulation's document, in a process that was built without the simulator (I11).
+    #[error(
+        "{document}: profile is \"simulation\", but this is a production build without the simulator \
+         (I11): start the binaries of flavour simulation, or give a configuration for production"
+    )]
+    SimulationNotBuilt {
+        /// Schema of the document.
+        document: &'static str,
+    },
     /// The signature over a key bundle is not by this cluster's key.
     #[error("{document}: the signature is not by the cluster key of this genesis")]
     Signature {

@@ -14,6 +14,7 @@ mod evidence;
 mod genesis;
 mod hex_option;
 mod key_bundle;
+mod key_offer;
 mod kinds;
 mod refusal;
 #[cfg(feature = "simulation")]
@@ -26,5 +27,6 @@ pub use document::DocumentError;
 pub use evidence::EVIDENCE_MAX;
 pub use genesis::{CLUSTER_KEY_LEN, Genesis};
 pub use key_bundle::KeyBundle;
+pub use key_offer::KeyOffer;
 pub use kinds::{Profile, ReferenceValue, TeeKind};
 pub use refusal::Refusal;

@@ -295,3 +295,19 @@ fn key_bundle_is_bound_to_its_cluster_and_key() {
         );
     }
 }
+
+// I11: catches a production binary that starts for a simulation. Its verifier would refuse all
+// evidence later; it must not get that far.
+#[test]
+fn i11_a_production_build_takes_no_configuration_of_a_simulation() {
+    let mut config = config();
+    assert_eq!(config.check_build().is_ok(), cfg!(feature = "simulation"));
+    if let Err(refused) = config.check_build() {
+        assert!(matches!(refused, DocumentError::SimulationNotBuilt { .. }));
+        assert!(refused.to_string().contains("I11"), "{refused}");
+    }
+    config.profile = Profile::Production;
+    assert_eq!(config.check_build().is_ok(), cfg!(feature = "simulation"));
+    config.simulation_root = None;
+    assert!(config.check_build().is_ok());
+}
