@@ -49,6 +49,15 @@ pub struct SignedReceipt {
     pub envelope: Vec<u8>,
 }
 
+/// An endorsement with the proof that exactly these bytes are in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndorsementProof {
+    /// Exact canonical JSON of `siegel_endorse::Endorsement`.
+    pub document: Vec<u8>,
+    /// Sigstore v0.3 bundle JSON.
+    pub bundle: Vec<u8>,
+}
+
 impl Courier {
     /// A courier over these nodes. Connects to nobody yet.
     ///
@@ -83,17 +92,23 @@ impl Courier {
         Ok(reply.genesis)
     }
 
-    /// Registers a policy with the proof that its exact bytes are in the log.
+    /// Registers a policy with the proof that its exact bytes are in the log, and with the
+    /// endorsements that it demands: at most 16, none where it names no endorser.
     pub async fn register_policy(
         &self,
         request: RequestId,
         policy: &[u8],
         bundle: &[u8],
+        endorsements: &[EndorsementProof],
     ) -> Result<(), KeysError> {
+        let endorsements = endorsements.iter().cloned();
+        let endorsement =
+            |EndorsementProof { document, bundle }| v1::EndorsementProof { document, bundle };
         let message = v1::RegisterPolicyRequest {
             request_id: request.to_vec(),
             policy: policy.to_vec(),
             bundle: bundle.to_vec(),
+            endorsements: endorsements.map(endorsement).collect(),
         };
         self.ask(|mut kms| {
             let message = message.clone();

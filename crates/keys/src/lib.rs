@@ -21,7 +21,7 @@ mod retry;
 mod workload;
 
 pub use boot::BootKeys;
-pub use courier::{Courier, NodeRole, NodeStatus, SignedReceipt, StapledBundle};
+pub use courier::{Courier, EndorsementProof, NodeRole, NodeStatus, SignedReceipt, StapledBundle};
 pub use error::KeysError;
 pub use grant::{RootGrant, WorkerGrant};
 pub use lease::Lease;

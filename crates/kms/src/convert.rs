@@ -5,7 +5,9 @@ use siegel_ident::{
     Budget, Digest, EpochId, Fencing, InputRoot, ObjectDigest, PolicyDigest, ProgramDigest,
     RequestId, RunId, Step, Timestamp, Transcript,
 };
-use siegel_ledger::{Event, ReleaseCommit, RunClaim, RunView, StepCommit, Workload};
+use siegel_ledger::{
+    EndorsementProof, Event, ReleaseCommit, RunClaim, RunView, StepCommit, Workload,
+};
 use siegel_wire::v1;
 
 use crate::refusal::Refused;
@@ -37,6 +39,16 @@ pub(crate) fn run_id(bytes: &[u8]) -> Result<RunId, Refused> {
 
 pub(crate) fn policy_digest(bytes: &[u8]) -> Result<PolicyDigest, Refused> {
     field("policy_digest", bytes, PolicyDigest::try_from_slice)
+}
+
+/// What a courier brings with a policy, as bounded as the ledger has it (I14).
+pub(crate) fn endorsements(
+    wire: Vec<v1::EndorsementProof>,
+) -> Result<Vec<EndorsementProof>, Refused> {
+    let proof = |v1::EndorsementProof { document, bundle }| EndorsementProof { document, bundle };
+    let proofs: Vec<_> = wire.into_iter().map(proof).collect();
+    EndorsementProof::check_bounds(&proofs)?;
+    Ok(proofs)
 }
 
 /// What a root asks when it registers a run; `root` comes from its appraisal, never from it.
@@ -232,5 +244,23 @@ mod tests {
                 ("malformed-request", place)
             );
         }
+    }
+
+    /// I14: catches endorsements that are copied into the log only to be refused there, and ones
+    /// that arrive in another order or with another's proof.
+    #[test]
+    fn endorsements_are_bounded_before_they_are_proposed() {
+        let proof = |n: usize| v1::EndorsementProof {
+            document: vec![n as u8; 2],
+            bundle: vec![n as u8; 3],
+        };
+        let read = endorsements((0..16).map(proof).collect()).unwrap();
+        assert_eq!(read.len(), 16);
+        for (n, proof) in read.iter().enumerate() {
+            assert_eq!(proof.document, [n as u8; 2]);
+            assert_eq!(proof.bundle, [n as u8; 3]);
+        }
+        let refused = endorsements((0..17).map(proof).collect()).unwrap_err();
+        assert_eq!(refused.into_wire().code, "out-of-bounds");
     }
 }

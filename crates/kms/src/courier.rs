@@ -16,7 +16,7 @@ use siegel_wire::v1::{
 };
 use tonic::{Request, Response, Status};
 
-use crate::convert::{policy_digest, request_id, run_id};
+use crate::convert::{endorsements, policy_digest, request_id, run_id};
 use crate::member::Process;
 use crate::node::Seat;
 use crate::refusal::Refused;
@@ -60,9 +60,11 @@ impl Courier {
         let (member, now) = (self.0.member()?, self.0.platform.now());
         bounded("policy", ask.policy.len(), POLICY_MAX)?;
         bounded("bundle", ask.bundle.len(), MAX_BUNDLE)?;
+        let endorsements = endorsements(ask.endorsements)?;
         let event = Event::RegisterPolicy {
             policy: ask.policy,
             bundle: ask.bundle,
+            endorsements,
         };
         member
             .replica

@@ -35,6 +35,7 @@ const REQUEST_MAX: usize = 1024 * 1024;
 /// Always ends with a [`KmsError`], unless it is dropped: a member has no reason to stop.
 pub async fn serve(platform: Platform, net: Net) -> Result<(), KmsError> {
     let config = ClusterConfig::parse(&platform.start.config)?;
+    config.check_build()?;
     let listen = check_placement(&platform, &config)?;
     let (process, life) = Process::new(platform.clone(), net.clone(), config)?;
     let endpoint_error = |cause: String| KmsError::Endpoint {

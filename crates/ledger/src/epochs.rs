@@ -9,7 +9,7 @@ use crate::state::Epoch;
 use crate::{Done, Effect, Ledger, Refusal, Wrapped};
 
 impl Ledger {
-    /// Opens an epoch for the policy's key TTL, at most until the policy's end. While the youngest
+    /// Opens an epoch for the policy's key TTL, at most until the policy or its endorsements end. While the youngest
     /// live epoch of the policy has more than half of its life left, that one is named instead: two
     /// nodes that ask at once get one epoch, and no policy ever has more than two live ones (I14).
     pub(crate) fn open_epoch(
@@ -20,9 +20,8 @@ impl Ledger {
     ) -> Result<Done, Refusal> {
         bounded("secret", secret.as_bytes().len(), MAX_WRAPPED)?;
         let policy = self.current_policy(digest)?;
-        let (ttl, not_after) = (policy.key_ttl, policy.not_after);
         let opened = self.state.clock;
-        let expires = opened.plus(ttl).min(not_after);
+        let expires = opened.plus(policy.policy.key_ttl).min(policy.ends());
         if let Some((id, live)) = self.youngest_epoch(digest)
             && (live.expires.since(opened).0 > live.expires.since(live.opened).0 / 2
                 || live.expires == expires)

@@ -6,13 +6,13 @@ use siegel_ident::{
     RunId, Step, Timestamp,
 };
 
-use crate::{Joiner, Workload, Wrapped};
+use crate::{EndorsementProof, Joiner, Workload, Wrapped};
 
 /// A request as it stands in the replicated log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Event {
-    /// Makes a logged policy the current one of its pipeline.
+    /// Makes a logged policy, endorsed as it demands, the current one of its pipeline.
     RegisterPolicy {
         /// Exact canonical JSON.
         #[serde(with = "siegel_ident::hex_serde::vec")]
@@ -20,6 +20,8 @@ pub enum Event {
         /// Sigstore v0.3 bundle that proves the policy is in the log.
         #[serde(with = "siegel_ident::hex_serde::vec")]
         bundle: Vec<u8>,
+        /// Of all that the policy lets in; none if it names no endorser.
+        endorsements: Vec<EndorsementProof>,
     },
     /// Opens a key epoch under a policy, or names the live one while half of its life is left.
     OpenEpoch {

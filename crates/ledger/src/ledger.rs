@@ -108,9 +108,11 @@ impl Ledger {
 
     fn dispatch(&mut self, event: &Event, effects: &mut Vec<Effect>) -> Result<Done, Refusal> {
         match event {
-            Event::RegisterPolicy { policy, bundle } => {
-                self.register_policy(policy, bundle, effects)
-            }
+            Event::RegisterPolicy {
+                policy,
+                bundle,
+                endorsements,
+            } => self.register_policy(policy, bundle, endorsements, effects),
             Event::OpenEpoch { policy, secret } => self.open_epoch(*policy, secret, effects),
             Event::RegisterRun { claim, fresh } => {
                 self.register_run(claim, fresh.as_ref(), effects)

@@ -11,6 +11,7 @@
 pub mod admission;
 mod chain;
 mod endings;
+mod endorsements;
 pub mod entry;
 mod epochs;
 pub mod event;
@@ -35,6 +36,7 @@ pub mod workload;
 pub mod wrapped;
 
 pub use admission::Joiner;
+pub use endorsements::EndorsementProof;
 pub use entry::{Entry, EntryError};
 pub use event::{Event, FreshRun, ReleaseCommit, RunClaim, StepCommit};
 pub use ledger::{GenesisError, Ledger};

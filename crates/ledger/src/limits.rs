@@ -2,10 +2,15 @@
 
 use siegel_ident::Seconds;
 
-/// Length of an encoded entry in bytes.
-pub const MAX_ENTRY: usize = 1 << 20;
+/// Length of an encoded entry in bytes. The longest is a policy with its proof and all its
+/// endorsements, spelled in hex.
+pub const MAX_ENTRY: usize = 3 << 19;
 /// Length of a log bundle (Sigstore v0.3 JSON) in bytes.
 pub const MAX_BUNDLE: usize = 64 * 1024;
+/// Endorsements that come with one policy.
+pub const MAX_ENDORSEMENTS: usize = 16;
+/// Length of them all, documents and bundles, in bytes.
+pub const MAX_ENDORSEMENT_BYTES: usize = 512 * 1024;
 /// Length of a wrapped secret in bytes.
 pub const MAX_WRAPPED: usize = 1024;
 /// Length of a public key of a workload in bytes (X-Wing: 2 + 1,216).

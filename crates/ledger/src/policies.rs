@@ -10,18 +10,20 @@ use crate::limits::{MAX_BUNDLE, MAX_POLICIES};
 use crate::receipt::Fact;
 use crate::refusal::{bounded, detail};
 use crate::state::{Pipeline, PolicyRecord};
-use crate::{Done, Effect, Ledger, Refusal};
+use crate::{Done, Effect, EndorsementProof, Ledger, Refusal};
 
 impl Ledger {
     /// Makes a logged policy the current one of its pipeline. A policy that is registered already is
-    /// left as it is.
+    /// left as it is, its end included: who has fresh endorsements publishes a successor.
     pub(crate) fn register_policy(
         &mut self,
         bytes: &[u8],
         bundle: &[u8],
+        endorsements: &[EndorsementProof],
         effects: &mut Vec<Effect>,
     ) -> Result<Done, Refusal> {
         bounded("bundle", bundle.len(), MAX_BUNDLE)?;
+        EndorsementProof::check_bounds(endorsements)?;
         let digest = PolicyDigest::of(bytes);
         if self.state.policies.contains_key(&digest) {
             return Ok(Done::PolicyRegistered { policy: digest });
@@ -39,6 +41,7 @@ impl Ledger {
         let spent = self.follows(&policy)?;
         let proof = verify_logged(bundle, bytes, predicate::POLICY, None, &self.log_anchors())
             .map_err(|e| Refusal::BadProof { detail: detail(&e) })?;
+        let endorsed_until = self.endorsed_until(&policy, endorsements)?;
 
         let total = policy.privacy.total;
         let draft = self.draft(Fact::PolicyRegistered {
@@ -48,6 +51,7 @@ impl Ledger {
             log_index: proof.log_index,
             total,
             spent,
+            endorsed_until,
         })?;
         let pipeline = Pipeline {
             current: digest,
@@ -62,6 +66,7 @@ impl Ledger {
             PolicyRecord {
                 policy,
                 log_index: proof.log_index,
+                endorsed_until,
             },
         );
         self.record(draft, effects);

@@ -51,6 +51,8 @@ pub struct PolicyView<'a> {
     pub policy: &'a Policy,
     /// Where it stands in the log.
     pub log_index: u64,
+    /// First second in which it is endorsed no more; `None` if it demands no endorsements.
+    pub endorsed_until: Option<Timestamp>,
 }
 
 /// A pipeline's money.
@@ -187,10 +189,15 @@ impl Ledger {
 
     /// A registered policy, current or not.
     pub fn policy(&self, digest: PolicyDigest) -> Option<PolicyView<'_>> {
-        let PolicyRecord { policy, log_index } = self.state.policies.get(&digest)?;
+        let PolicyRecord {
+            policy,
+            log_index,
+            endorsed_until,
+        } = self.state.policies.get(&digest)?;
         Some(PolicyView {
             policy,
             log_index: *log_index,
+            endorsed_until: *endorsed_until,
         })
     }
 

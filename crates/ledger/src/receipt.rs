@@ -1,7 +1,7 @@
 //! Receipts: one hash chain per cluster, numbered without gaps (I17).
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::json::{JsonError, from_canonical, to_canonical};
+use siegel_ident::json::{JsonError, from_canonical, present, to_canonical};
 use siegel_ident::{
     Budget, ClusterId, Digest, EpochId, Fencing, InputRoot, ObjectDigest, PolicyDigest,
     ProgramDigest, ReceiptDigest, RunId, Step, Timestamp,
@@ -51,6 +51,10 @@ pub enum Fact {
         total: Budget,
         /// What earlier versions spent of it.
         spent: Budget,
+        /// First second in which something that it lets in is endorsed no more: from then on nothing
+        /// starts under it (I9). `null` if it demands no endorsements.
+        #[serde(deserialize_with = "present")]
+        endorsed_until: Option<Timestamp>,
     },
     /// A key epoch opened.
     EpochOpened {

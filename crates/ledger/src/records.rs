@@ -6,26 +6,28 @@ use siegel_policy::{AccessPolicy, Policy};
 use crate::chain::Draft;
 use crate::query::RunPhase;
 use crate::receipt::Fact;
-use crate::state::{Epoch, Run};
+use crate::state::{Epoch, PolicyRecord, Run};
 use crate::{Effect, Ledger, Refusal};
 
 impl Ledger {
     /// A registered policy, current or not.
     pub(crate) fn known_policy(&self, digest: PolicyDigest) -> Result<&Policy, Refusal> {
-        self.state
-            .policies
-            .get(&digest)
-            .map(|record| &record.policy)
-            .ok_or(Refusal::UnknownPolicy { policy: digest })
+        self.policy_record(digest).map(|record| &record.policy)
     }
 
-    /// A policy under which something new may start: the current one of its pipeline, in its window.
-    pub(crate) fn current_policy(&self, digest: PolicyDigest) -> Result<&Policy, Refusal> {
-        let policy = self.known_policy(digest)?;
+    fn policy_record(&self, digest: PolicyDigest) -> Result<&PolicyRecord, Refusal> {
+        let record = self.state.policies.get(&digest);
+        record.ok_or(Refusal::UnknownPolicy { policy: digest })
+    }
+
+    /// A policy under which something new may start: the current one of its pipeline, in its window,
+    /// and endorsed. What has started ends with the epochs, which end with both.
+    pub(crate) fn current_policy(&self, digest: PolicyDigest) -> Result<&PolicyRecord, Refusal> {
+        let record = self.policy_record(digest)?;
         let current = self
             .state
             .pipelines
-            .get(&policy.pipeline)
+            .get(&record.policy.pipeline)
             .map(|pipeline| pipeline.current)
             .ok_or(Refusal::UnknownPolicy { policy: digest })?;
         if current != digest {
@@ -34,8 +36,9 @@ impl Ledger {
                 current,
             });
         }
-        self.in_window(policy)?;
-        Ok(policy)
+        self.in_window(&record.policy)?;
+        self.is_endorsed(record)?;
+        Ok(record)
     }
 
     /// Valid while `not_before <= clock < not_after` (I9).

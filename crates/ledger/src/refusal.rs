@@ -104,6 +104,44 @@ pub enum Refusal {
         /// The policy's total.
         asked: Budget,
     },
+    /// An endorsement is none, or is not proved under the genesis' anchors.
+    #[error("endorsement {at} (counted from 0) refused: {detail}")]
+    BadEndorsement {
+        /// Which of those that came with the policy.
+        at: u64,
+        /// What the verifier said.
+        detail: String,
+    },
+    /// The policy names no endorser, so that nothing would hold it to them.
+    #[error(
+        "the policy demands no endorsements; leave them out, or name endorsers in a new version"
+    )]
+    EndorsementsNotDemanded {},
+    /// A binary that the policy lets in is not endorsed in its role by one of its endorsers (I3).
+    #[error("{detail}; register the policy with an endorsement of it")]
+    BinaryNotEndorsed {
+        /// Which, and who has endorsed it instead.
+        detail: String,
+    },
+    /// The same of a program (I3).
+    #[error("{detail}; register the policy with an endorsement of it")]
+    ProgramNotEndorsed {
+        /// Which, and who has endorsed it instead.
+        detail: String,
+    },
+    /// It is endorsed as a build of the other flavour (I11).
+    #[error("{detail}; build and endorse it for the policy's profile")]
+    EndorsedOtherFlavour {
+        /// Which.
+        detail: String,
+    },
+    /// No endorsement of something that the policy lets in holds at this time (I9).
+    #[error("{detail}; register the policy, or a successor of it, with endorsements that hold")]
+    EndorsementExpired {
+        /// Which, or since when.
+        detail: String,
+    },
+
     /// Nobody registered it.
     #[error("policy {policy} is not registered; register it with its log proof first")]
     UnknownPolicy {

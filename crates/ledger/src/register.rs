@@ -22,7 +22,7 @@ impl Ledger {
     ) -> Result<Done, Refusal> {
         let parameters = RunParameters::parse(&claim.parameters)
             .map_err(|e| Refusal::BadParameters { detail: detail(&e) })?;
-        let policy = self.current_policy(claim.policy)?;
+        let policy = &self.current_policy(claim.policy)?.policy;
         self.policy_allows(policy, claim)?;
         let expires = self.first_expiry(claim.policy, &claim.epochs)?;
         self.deadline_fits(claim.deadline, expires)?;

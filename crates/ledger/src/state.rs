@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use siegel_ident::{
     Budget, ClusterId, Delta, Digest, EpochId, Fencing, InputRoot, NanoRho, PolicyDigest,
-    ProgramDigest, ReceiptDigest, RunId, Step, Timestamp,
+    ProgramDigest, ReceiptDigest, RunId, Step, Timestamp, json,
 };
 use siegel_policy::{AccessPolicy, Policy, PolicyError};
 
@@ -163,6 +163,16 @@ pub(crate) struct Committed {
 pub(crate) struct PolicyRecord {
     pub(crate) policy: Policy,
     pub(crate) log_index: u64,
+    /// `None` if it demands no endorsements.
+    pub(crate) endorsed_until: Option<Timestamp>,
+}
+
+impl PolicyRecord {
+    /// First second in which nothing starts under it: its own end, or that of its endorsements (I9).
+    pub(crate) fn ends(&self) -> Timestamp {
+        let own = self.policy.not_after;
+        self.endorsed_until.map_or(own, |until| until.min(own))
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -171,6 +181,9 @@ struct PolicyBytes {
     #[serde(with = "siegel_ident::hex_serde::vec")]
     bytes: Vec<u8>,
     log_index: u64,
+    // An absent end would be none at all.
+    #[serde(deserialize_with = "json::present")]
+    endorsed_until: Option<Timestamp>,
 }
 
 impl TryFrom<PolicyBytes> for PolicyRecord {
@@ -179,6 +192,7 @@ impl TryFrom<PolicyBytes> for PolicyRecord {
         Ok(Self {
             policy: AccessPolicy::parse(&kept.bytes)?,
             log_index: kept.log_index,
+            endorsed_until: kept.endorsed_until,
         })
     }
 }
@@ -188,6 +202,7 @@ impl From<PolicyRecord> for PolicyBytes {
         Self {
             bytes: record.policy.bytes().to_vec(),
             log_index: record.log_index,
+            endorsed_until: record.endorsed_until,
         }
     }
 }

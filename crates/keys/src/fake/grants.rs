@@ -2,14 +2,11 @@
 
 use prost::Message as _;
 use siegel_attest::Role;
-use siegel_dp::zcdp;
 use siegel_ident::{
-    Budget, Delta, Digest, EpochId, Fencing, InputRoot, ProgramDigest, RunId, Seconds, Timestamp,
+    Budget, Digest, EpochId, Fencing, InputRoot, ProgramDigest, RunId, Seconds, Timestamp,
 };
-use siegel_policy::{
-    AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
-    Policy, Privacy, Recipient, RoleRule, Roles, RunParameters, Unit,
-};
+use siegel_policy::testing::sample;
+use siegel_policy::{AccessPolicy, KmsRule, Policy, RunParameters};
 use siegel_seal::grant::{GrantRole, grant_info};
 use siegel_seal::{KemPrivate, KemPublic, sealed_box};
 use siegel_session::{Peer, PeerKeys};
@@ -86,61 +83,21 @@ impl FakeGrant {
 
 impl World {
     /// A policy of this cluster that allows this program.
-    #[allow(clippy::unwrap_used)]
     pub fn policy(&self, program: ProgramDigest) -> AccessPolicy {
-        let (epsilon, delta) = ("2".parse().unwrap(), "0.000001".parse().unwrap());
-        let role = |role| RoleRule {
-            reference_values: vec![measured(role)],
+        let mut policy = sample();
+        policy.not_before = Timestamp(0);
+        policy.not_after = Timestamp(1 << 40);
+        policy.log.origin = self.config().log_origin.clone();
+        policy.kms = KmsRule {
+            cluster_id: self.cluster(),
+            config: self.config_digest(),
+            reference_values: self.config().peers.clone(),
         };
-        AccessPolicy {
-            schema: AccessPolicy::SCHEMA.into(),
-            name: "word-histogram".into(),
-            pipeline: "org.example.words".into(),
-            predecessor: None,
-            not_before: Timestamp(0),
-            not_after: Timestamp(1 << 40),
-            profile: self.config().profile,
-            log: LogRule {
-                origin: self.config().log_origin.clone(),
-                witnesses: 0,
-            },
-            kms: KmsRule {
-                cluster_id: self.cluster(),
-                config: self.config_digest(),
-                reference_values: self.config().peers.clone(),
-            },
-            roles: Roles {
-                root: role(Role::Root),
-                worker: role(Role::Worker),
-            },
-            programs: vec![program],
-            sideloads: vec![],
-            input: InputSchema {
-                columns: vec![Column {
-                    name: "words".into(),
-                    kind: ColumnKind::Words,
-                }],
-            },
-            suites: vec![1, 2],
-            key_ttl: Seconds(3600),
-            privacy: Privacy {
-                unit: Unit::Installation,
-                adjacency: Adjacency::ZeroOut,
-                mechanisms: vec![Mechanism::DiscreteGaussian],
-                total: Budget {
-                    rho_nano: zcdp::max_rho(1.9, 0.000_000_9),
-                    delta0: Delta(0),
-                },
-                epsilon,
-                delta,
-            },
-            bounds: Bounds {
-                max_items_per_user: 32,
-            },
-            min_blobs: 1,
-            public_counters: vec!["blobs".into()],
-            recipients: vec![Recipient::Public],
-            rebuilders: 0,
-        }
+        policy.roles.root.reference_values = vec![measured(Role::Root)];
+        policy.roles.worker.reference_values = vec![measured(Role::Worker)];
+        policy.programs = vec![program];
+        policy.key_ttl = Seconds(3600);
+        policy.min_blobs = 1;
+        policy
     }
 }

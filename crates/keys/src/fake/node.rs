@@ -33,6 +33,11 @@ pub trait NodeScript: Send + Sync + 'static {
         let _ = (node, request_id);
         Ok(())
     }
+
+    /// A policy that a courier registers, as it arrived.
+    fn policy(&self, request: &v1::RegisterPolicyRequest) {
+        let _ = request;
+    }
 }
 
 /// A running node; dropping it kills it.
@@ -217,6 +222,7 @@ impl kms_server::Kms for Rpcs {
         &self,
         request: Request<v1::RegisterPolicyRequest>,
     ) -> Result<Response<v1::RegisterPolicyReply>, Status> {
+        self.script.policy(request.get_ref());
         self.answer(&request.get_ref().request_id, v1::RegisterPolicyReply {})
     }
 

@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use siegel_ident::{RequestId, RunId, Step};
-use siegel_keys::{Courier, KeysError};
+use siegel_keys::{Courier, EndorsementProof, KeysError};
 
 use super::*;
 
@@ -38,6 +38,39 @@ async fn follows_the_leader_with_the_same_request_id_and_stays_there() {
         script.seen(),
         [(1, vec![7; 16]), (3, vec![7; 16]), (3, vec![8; 16])]
     );
+}
+
+// I3: catches a courier that loses endorsements, or mixes documents and proofs up.
+#[tokio::test]
+async fn a_policy_arrives_with_its_endorsements() {
+    let world = World::new(1);
+    let script = Script::new(&[]);
+    let _nodes = three(&world, &script).await;
+    let proof = |n: u8| EndorsementProof {
+        document: vec![n; 3],
+        bundle: vec![n + 1; 5],
+    };
+    let sent = [proof(1), proof(3)];
+    courier(&world)
+        .register_policy(id(1), b"policy", b"bundle", &sent)
+        .await
+        .unwrap();
+    let seen = script.policies.lock().unwrap();
+    let [request] = &seen[..] else {
+        panic!("{seen:?}")
+    };
+    assert_eq!(
+        (&request.policy[..], &request.bundle[..]),
+        (&b"policy"[..], &b"bundle"[..])
+    );
+    let found: Vec<_> = request.endorsements.iter().collect();
+    assert_eq!(found.len(), 2);
+    for (found, sent) in found.iter().zip(&sent) {
+        assert_eq!(
+            (&found.document, &found.bundle),
+            (&sent.document, &sent.bundle)
+        );
+    }
 }
 
 #[tokio::test]

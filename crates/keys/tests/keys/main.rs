@@ -33,6 +33,7 @@ fn not_leader(leader: u64) -> Refusal {
 struct Script {
     nodes: Mutex<BTreeMap<u64, Does>>,
     seen: Mutex<Vec<(u64, Vec<u8>)>>,
+    policies: Mutex<Vec<v1::RegisterPolicyRequest>>,
 }
 
 #[derive(Clone)]
@@ -48,7 +49,7 @@ impl Script {
         let nodes = Mutex::new(nodes.iter().cloned().collect());
         Arc::new(Self {
             nodes,
-            seen: Mutex::default(),
+            ..Self::default()
         })
     }
 
@@ -94,6 +95,10 @@ impl NodeScript for Script {
             Does::Refuse(refusal) => Err(refusal),
             Does::Hang => Err(refusal("busy", "", "node", "try later")),
         }
+    }
+
+    fn policy(&self, request: &v1::RegisterPolicyRequest) {
+        self.policies.lock().unwrap().push(request.clone());
     }
 }
 

@@ -1,12 +1,8 @@
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
-use siegel_ident::{
-    Budget, ClusterId, Delta, Measurement, NanoRho, PolicyDigest, ProgramDigest, RequestId, Seconds,
-};
+use siegel_ident::{ClusterId, Measurement, PolicyDigest, RequestId, Seconds};
 use siegel_ledger::{Event, Wrapped};
-use siegel_policy::{
-    AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
-    Privacy, Recipient, RoleRule, Roles, Unit,
-};
+use siegel_policy::KmsRule;
+use siegel_policy::testing::sample;
 use siegel_translog::predicate;
 use siegel_translog::testing::{TestLog, TestSigner};
 
@@ -48,59 +44,16 @@ fn genesis(log: &TestLog) -> Vec<u8> {
 }
 
 fn policy(genesis: &[u8], log: &TestLog) -> Vec<u8> {
-    let rule = || RoleRule {
+    let mut policy = sample();
+    policy.not_before = START;
+    policy.not_after = START.plus(Seconds(100_000));
+    policy.log.origin = log.origin().to_owned();
+    policy.kms = KmsRule {
+        cluster_id: ClusterId::of(genesis),
+        config: Genesis::parse(genesis).unwrap().config.digest().unwrap(),
         reference_values: measured(),
     };
-    let policy = AccessPolicy {
-        schema: AccessPolicy::SCHEMA.to_owned(),
-        name: "words".to_owned(),
-        pipeline: "org.example.words".to_owned(),
-        predecessor: None,
-        not_before: START,
-        not_after: START.plus(Seconds(100_000)),
-        profile: Profile::Simulation,
-        log: LogRule {
-            origin: log.origin().to_owned(),
-            witnesses: 0,
-        },
-        kms: KmsRule {
-            cluster_id: ClusterId::of(genesis),
-            config: Genesis::parse(genesis).unwrap().config.digest().unwrap(),
-            reference_values: measured(),
-        },
-        roles: Roles {
-            root: rule(),
-            worker: rule(),
-        },
-        programs: vec![ProgramDigest::from_bytes([7; 32])],
-        sideloads: Vec::new(),
-        input: InputSchema {
-            columns: vec![Column {
-                name: "words".to_owned(),
-                kind: ColumnKind::Words,
-            }],
-        },
-        suites: vec![1],
-        key_ttl: TTL,
-        privacy: Privacy {
-            unit: Unit::Installation,
-            adjacency: Adjacency::ZeroOut,
-            mechanisms: vec![Mechanism::DiscreteGaussian],
-            total: Budget {
-                rho_nano: NanoRho(10_000_000),
-                delta0: Delta(0),
-            },
-            epsilon: "2".parse().unwrap(),
-            delta: "0.000001".parse().unwrap(),
-        },
-        bounds: Bounds {
-            max_items_per_user: 32,
-        },
-        min_blobs: 2,
-        public_counters: vec!["blobs".to_owned()],
-        recipients: vec![Recipient::Public],
-        rebuilders: 0,
-    };
+    policy.key_ttl = TTL;
     policy.to_bytes().unwrap()
 }
 
@@ -133,7 +86,11 @@ fn machine_with_an_epoch() -> (Machine, Vec<u8>) {
         &mut machine,
         1,
         START,
-        Event::RegisterPolicy { policy, bundle },
+        Event::RegisterPolicy {
+            policy,
+            bundle,
+            endorsements: Vec::new(),
+        },
     );
     let secret = Wrapped::new(b"ciphertext of the epoch".to_vec());
     apply(

@@ -6,6 +6,7 @@
 
 mod birth;
 mod death;
+mod endorsed;
 mod refusals;
 mod replacing;
 mod takeover;

@@ -2,7 +2,6 @@
 
 use siegel_attest::{KeyBundle, Role, root_config, worker_config};
 use siegel_ident::ProgramDigest;
-use siegel_translog::predicate;
 use siegel_translog::testing::TestLog;
 use siegel_wire::v1::{self, kms_request};
 
@@ -122,19 +121,8 @@ async fn another_log_proves_nothing() {
     let mut world = World::founded(None).await;
     let policy = world.policy(&world.genesis().await).compile().unwrap();
     let honest = std::mem::replace(&mut world.log, TestLog::new("log.example", [8; 32]));
-    let bundle = world.publish(policy.bytes(), predicate::POLICY);
-    let ask = v1::RegisterPolicyRequest {
-        request_id: world.request_id(),
-        policy: policy.bytes().to_vec(),
-        bundle,
-    };
-    let refusal = world
-        .ask(|mut kms| {
-            let ask = ask.clone();
-            async move { kms.register_policy(ask).await }
-        })
-        .await
-        .unwrap_err();
+    let ask = world.registration(&policy, Vec::new());
+    let refusal = world.register_policy(&ask).await.unwrap_err();
     assert_eq!(refusal.code, "bad-proof");
 
     world.log = honest;

@@ -18,10 +18,8 @@ use siegel_link::{Net, Refusal, status_to_refusal};
 use siegel_platform::{
     BoxFuture, Clock as _, Peer, Platform, PlatformError, QuoteSource, StartInfo, TestClock,
 };
-use siegel_policy::{
-    AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
-    Policy, Privacy, Recipient, RoleRule, Roles, RunParameters, Unit,
-};
+use siegel_policy::testing::sample;
+use siegel_policy::{AccessPolicy, KmsRule, Policy, RunParameters};
 use siegel_seal::{Suite, generate_kem};
 use siegel_session::Identity;
 use siegel_translog::predicate;
@@ -339,60 +337,22 @@ impl World {
     /// A policy that this cluster takes.
     pub(crate) fn policy(&self, genesis: &[u8]) -> AccessPolicy {
         let parsed = Genesis::parse(genesis).unwrap();
-        AccessPolicy {
-            schema: AccessPolicy::SCHEMA.to_owned(),
-            name: "words".to_owned(),
-            pipeline: "org.example.words".to_owned(),
-            predecessor: None,
-            not_before: START,
-            not_after: START.plus(Seconds(1_000_000)),
-            profile: Profile::Simulation,
-            log: LogRule {
-                origin: self.log.origin().to_owned(),
-                witnesses: 0,
-            },
-            kms: KmsRule {
-                cluster_id: ClusterId::of(genesis),
-                config: parsed.config.digest().unwrap(),
-                reference_values: vec![measured("kms")],
-            },
-            roles: Roles {
-                root: RoleRule {
-                    reference_values: vec![measured("root")],
-                },
-                worker: RoleRule {
-                    reference_values: vec![measured("worker")],
-                },
-            },
-            programs: vec![program()],
-            sideloads: Vec::new(),
-            input: InputSchema {
-                columns: vec![Column {
-                    name: "words".to_owned(),
-                    kind: ColumnKind::Words,
-                }],
-            },
-            suites: vec![1, 2],
-            key_ttl: TTL,
-            privacy: Privacy {
-                unit: Unit::Installation,
-                adjacency: Adjacency::ZeroOut,
-                mechanisms: vec![Mechanism::DiscreteGaussian],
-                total: Budget {
-                    rho_nano: NanoRho(10_000_000),
-                    delta0: Delta(0),
-                },
-                epsilon: "2".parse().unwrap(),
-                delta: "0.000001".parse().unwrap(),
-            },
-            bounds: Bounds {
-                max_items_per_user: 32,
-            },
-            min_blobs: 2,
-            public_counters: vec!["blobs".to_owned()],
-            recipients: vec![Recipient::Public],
-            rebuilders: 0,
-        }
+        let mut policy = sample();
+        policy.not_before = START;
+        policy.not_after = START.plus(Seconds(1_000_000));
+        policy.log.origin = self.log.origin().to_owned();
+        policy.kms = KmsRule {
+            cluster_id: ClusterId::of(genesis),
+            config: parsed.config.digest().unwrap(),
+            reference_values: vec![measured("kms")],
+        };
+        policy.roles.root.reference_values = vec![measured("root")];
+        policy.roles.worker.reference_values = vec![measured("worker")];
+        policy.programs = vec![program()];
+        policy.key_ttl = TTL;
+        policy.privacy.total.rho_nano = NanoRho(10_000_000);
+        policy.min_blobs = 2;
+        policy
     }
 
     pub(crate) fn publish(&mut self, artifact: &[u8], predicate_type: &str) -> Vec<u8> {
@@ -404,19 +364,35 @@ impl World {
     /// Logs and registers the sample policy.
     pub(crate) async fn register(&mut self) -> Policy {
         let policy = self.policy(&self.genesis().await).compile().unwrap();
-        let bundle = self.publish(policy.bytes(), predicate::POLICY);
-        let ask = v1::RegisterPolicyRequest {
+        let ask = self.registration(&policy, Vec::new());
+        self.register_policy(&ask).await.unwrap();
+        policy
+    }
+
+    /// A request to register a policy, which is logged, under a fresh request id.
+    pub(crate) fn registration(
+        &mut self,
+        policy: &Policy,
+        endorsements: Vec<v1::EndorsementProof>,
+    ) -> v1::RegisterPolicyRequest {
+        v1::RegisterPolicyRequest {
             request_id: self.request_id(),
             policy: policy.bytes().to_vec(),
-            bundle,
-        };
+            bundle: self.publish(policy.bytes(), predicate::POLICY),
+            endorsements,
+        }
+    }
+
+    pub(crate) async fn register_policy(
+        &self,
+        ask: &v1::RegisterPolicyRequest,
+    ) -> Result<(), Refusal> {
         self.ask(|mut kms| {
             let ask = ask.clone();
             async move { kms.register_policy(ask).await }
         })
         .await
-        .unwrap();
-        policy
+        .map(drop)
     }
 
     pub(crate) async fn bundle(

@@ -11,7 +11,8 @@ use siegel_ledger::{Done, Fact, Receipt};
 pub(crate) struct Audit {
     pub(crate) clock: Timestamp,
     pipelines: BTreeMap<String, Account>,
-    policies: BTreeMap<PolicyDigest, String>,
+    policies: BTreeMap<PolicyDigest, Option<Timestamp>>,
+    demands: BTreeMap<PolicyDigest, Option<Timestamp>>,
     epochs: BTreeMap<EpochId, Timestamp>,
     expired: Vec<EpochId>,
     runs: BTreeMap<RunId, Run>,
@@ -81,8 +82,16 @@ impl Audit {
                 predecessor,
                 total,
                 spent,
+                endorsed_until,
                 ..
             } => {
+                if let Some(due) = self.demands.get(&policy) {
+                    assert!(due.is_some(), "I3: nothing covers it");
+                    assert_eq!(endorsed_until, *due, "I9: the end of its endorsements");
+                } else {
+                    assert_eq!(endorsed_until, None);
+                }
+                self.policies.insert(policy, endorsed_until);
                 self.policy(policy, pipeline, predecessor, total, spent);
             }
             Fact::EpochOpened {
@@ -90,7 +99,8 @@ impl Audit {
                 policy,
                 expires,
             } => {
-                assert!(self.policies.contains_key(&policy) && expires > self.clock);
+                assert!(expires > self.clock);
+                assert!(expires <= self.endorsed_until(policy), "I9: endorsed");
                 assert_eq!(
                     self.epochs.insert(epoch, expires),
                     None,
@@ -120,6 +130,7 @@ impl Audit {
                     .min()
                     .expect("an epoch");
                 assert!(self.clock < deadline && deadline <= expires, "I9");
+                assert!(deadline <= self.endorsed_until(policy), "I9: endorsed");
                 let record = Run {
                     policy,
                     epochs,
@@ -237,7 +248,6 @@ impl Audit {
         total: Budget,
         spent: Budget,
     ) {
-        self.policies.insert(policy, pipeline.clone());
         match self.pipelines.get_mut(&pipeline) {
             Some(account) => {
                 assert_eq!(predecessor, Some(account.current));
@@ -257,6 +267,17 @@ impl Audit {
                 self.pipelines.insert(pipeline, account);
             }
         }
+    }
+
+    /// Whoever asks for this policy to be registered comes with endorsements until then, or with none
+    /// that suffice.
+    pub(crate) fn demands(&mut self, policy: PolicyDigest, until: Option<Timestamp>) {
+        self.demands.insert(policy, until);
+    }
+
+    /// No end for a policy that demands no endorsements.
+    fn endorsed_until(&self, policy: PolicyDigest) -> Timestamp {
+        self.policies[&policy].unwrap_or(Timestamp(u64::MAX))
     }
 
     fn open_run(&mut self, run: RunId) -> &mut Run {
@@ -279,9 +300,13 @@ impl Audit {
             }
             Done::RunTaken { run, fencing } => {
                 assert_eq!(self.open_run(*run).fencing, *fencing);
+                let policy = self.runs[run].policy;
+                assert!(clock < self.endorsed_until(policy), "I9: endorsed");
             }
             Done::WorkerAuthorized { run } => {
                 assert!(self.open_run(*run).fencing > Fencing(0));
+                let policy = self.runs[run].policy;
+                assert!(clock < self.endorsed_until(policy), "I9: endorsed");
             }
             Done::ReleaseOpened { run, step } => {
                 let run = &self.runs[run];

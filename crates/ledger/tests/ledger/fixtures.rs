@@ -1,15 +1,13 @@
 //! Policies, workloads and claims as the tests use them.
 
-use siegel_attest::{Profile, ReferenceValue, TeeKind, root_config, worker_config};
+use siegel_attest::{ReferenceValue, TeeKind, root_config, worker_config};
 use siegel_ident::{
     Budget, Delta, Digest, EpochId, InputRoot, Measurement, NanoRho, PolicyDigest, ProgramDigest,
     RunId, Seconds, Step, Timestamp,
 };
 use siegel_ledger::{Effect, Event, FreshRun, RunClaim, Workload, WorkloadRole, Wrapped};
-use siegel_policy::{
-    AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
-    Privacy, Recipient, RoleRule, Roles, RunParameters, Unit,
-};
+use siegel_policy::testing::sample;
+use siegel_policy::{AccessPolicy, KmsRule, RunParameters};
 
 use crate::world::World;
 
@@ -42,57 +40,30 @@ pub(crate) fn run_id(n: u8) -> RunId {
 impl World {
     /// A policy that this cluster takes.
     pub(crate) fn policy(&self) -> AccessPolicy {
-        AccessPolicy {
-            schema: AccessPolicy::SCHEMA.to_owned(),
-            name: "words".to_owned(),
-            pipeline: PIPELINE.to_owned(),
-            predecessor: None,
-            not_before: Timestamp(START),
-            not_after: Timestamp(START + 100_000),
-            profile: Profile::Simulation,
-            log: LogRule {
-                origin: self.log.origin().to_owned(),
-                witnesses: 0,
-            },
-            kms: KmsRule {
-                cluster_id: self.ledger.cluster_id(),
-                config: self.config,
-                reference_values: vec![reference("kms")],
-            },
-            roles: Roles {
-                root: RoleRule {
-                    reference_values: vec![reference("root")],
-                },
-                worker: RoleRule {
-                    reference_values: vec![reference("worker")],
-                },
-            },
-            programs: vec![program()],
-            sideloads: Vec::new(),
-            input: InputSchema {
-                columns: vec![Column {
-                    name: "words".to_owned(),
-                    kind: ColumnKind::Words,
-                }],
-            },
-            suites: vec![1],
-            key_ttl: Seconds(TTL),
-            privacy: Privacy {
-                unit: Unit::Installation,
-                adjacency: Adjacency::ZeroOut,
-                mechanisms: vec![Mechanism::DiscreteGaussian],
-                total: cost(100, 50),
-                epsilon: "4".parse().unwrap(),
-                delta: "0.000001".parse().unwrap(),
-            },
-            bounds: Bounds {
-                max_items_per_user: 32,
-            },
-            min_blobs: 2,
-            public_counters: Vec::new(),
-            recipients: vec![Recipient::Public],
-            rebuilders: 0,
-        }
+        let mut policy = sample();
+        policy.pipeline = PIPELINE.to_owned();
+        policy.not_before = Timestamp(START);
+        policy.not_after = Timestamp(START + 100_000);
+        policy.log.origin = self.log.origin().to_owned();
+        policy.kms = KmsRule {
+            cluster_id: self.ledger.cluster_id(),
+            config: self.config,
+            reference_values: vec![reference("kms")],
+        };
+        policy.roles.root.reference_values = vec![reference("root")];
+        policy.roles.worker.reference_values = vec![reference("worker")];
+        policy.programs = vec![program()];
+        policy.key_ttl = Seconds(TTL);
+        policy.privacy.total = cost(100, 50);
+        policy.min_blobs = 2;
+        policy
+    }
+
+    /// The same, and its endorser must have vouched for all that it lets in.
+    pub(crate) fn demanding(&self) -> AccessPolicy {
+        let mut policy = self.policy();
+        policy.endorsers = vec![self.endorser.key().digest()];
+        policy
     }
 
     pub(crate) fn root(&self, n: u8) -> Workload {

@@ -6,6 +6,8 @@
 
 mod audit;
 mod endings;
+mod endorsed_until;
+mod endorsements;
 mod epochs;
 mod fixtures;
 mod grants;

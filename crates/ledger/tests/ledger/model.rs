@@ -1,17 +1,20 @@
 //! Random sequences over two pipelines and a few runs. What counts as a failure: a receipt that the
 //! auditor of `audit.rs` does not take; a budget that differs from the sum of the receipts or goes
-//! over the first total; an answer that gives keys after their time; a refusal or a retry that
+//! over the first total; anything that starts, or a key that is given, when the endorsements of its
+//! policy have ended, and a policy that registers without them; an answer that gives keys after their time; a refusal or a retry that
 //! changes something; a secret that is still in the state after its expiry; a replica that applies
 //! the same entries, with or without a snapshot between, and has other bytes.
 
 use proptest::prelude::*;
+use siegel_endorse::testing::of_policy;
 use siegel_ident::{EpochId, ObjectDigest, PolicyDigest, RunId, Step, Timestamp};
-use siegel_ledger::{Applied, Done, Event, FreshRun, Outcome, Wrapped};
+use siegel_ledger::{Applied, Done, EndorsementProof, Event, FreshRun, Outcome, Wrapped};
+use siegel_policy::AccessPolicy;
 
 use crate::audit::Audit;
-use crate::ops::{Op, PIPELINES, op};
+use crate::ops::{Endorsed, Op, PIPELINES, op};
 use crate::receipts::assert_replay;
-use crate::world::{World, cost, parameters, run_id};
+use crate::world::{World, cost, parameters, prove, run_id};
 
 struct Model {
     world: World,
@@ -43,6 +46,7 @@ impl Model {
                 rho: 100,
                 delta: 50,
                 follow: true,
+                endorsed: Endorsed::NotDemanded,
             });
             model.step(&Op::Epoch { pipeline });
         }
@@ -77,12 +81,17 @@ impl Model {
                 rho,
                 delta,
                 follow,
+                endorsed,
             } => {
-                let mut policy = self.world.policy();
+                let mut policy = match endorsed {
+                    Endorsed::NotDemanded => self.world.policy(),
+                    _ => self.world.demanding(),
+                };
                 policy.pipeline = PIPELINES[pipeline].to_owned();
                 policy.privacy.total = cost(rho, delta);
                 policy.predecessor = self.policies[pipeline].last().copied().filter(|_| follow);
-                self.world.registration(&policy)
+                let endorsements = self.endorse(&policy, endorsed);
+                self.world.endorsed_registration(&policy, endorsements)
             }
             Op::Epoch { pipeline } => {
                 let policy = *self.policies[pipeline].last()?;
@@ -153,6 +162,38 @@ impl Model {
             }
             Op::Wait { .. } | Op::Lag { .. } | Op::Retry { .. } => return None,
         })
+    }
+
+    fn endorse(&mut self, policy: &AccessPolicy, how: Endorsed) -> Vec<EndorsementProof> {
+        let now = self.world.now;
+        let (from, lasts) = match how {
+            Endorsed::NotDemanded => return Vec::new(),
+            Endorsed::For { early, lasts } => (now.saturating_add_signed(-early), lasts),
+            Endorsed::Lacking(_) | Endorsed::ByAnother => (now, 500),
+        };
+        let mut all = match how {
+            Endorsed::ByAnother => {
+                let window = (Timestamp(from), Timestamp(from + lasts));
+                let all = of_policy(policy, window.0, window.1);
+                let author = &self.world.author;
+                let log = &mut self.world.log;
+                all.iter().map(|one| prove(log, author, one)).collect()
+            }
+            _ => self.world.endorse(policy, from, from + lasts),
+        };
+        if let Endorsed::Lacking(at) = how {
+            all.remove(at);
+        }
+        let digest = policy.compile().unwrap().digest();
+        let until = match how {
+            Endorsed::For { .. } if from <= now && now < from + lasts => Some(from + lasts),
+            _ => None,
+        };
+        // A policy that is registered already keeps what it had.
+        if self.world.ledger.policy(digest).is_none() {
+            self.audit.demands(digest, until.map(Timestamp));
+        }
+        all
     }
 
     fn commit(&self, run: RunId, spoil: u8) -> Option<Event> {

@@ -12,6 +12,7 @@ pub(crate) enum Op {
         rho: u64,
         delta: u64,
         follow: bool,
+        endorsed: Endorsed,
     },
     Epoch {
         pipeline: usize,
@@ -68,13 +69,38 @@ pub(crate) enum Op {
     },
 }
 
+/// What a version demands of its endorser, and what comes with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Endorsed {
+    /// Nothing, and nothing.
+    NotDemanded,
+    /// All, from some seconds before or after now on, for some seconds.
+    For { early: i64, lasts: u64 },
+    /// All but this one, which lacks.
+    Lacking(usize),
+    /// All, by somebody else.
+    ByAnother,
+}
+
+fn endorsed() -> impl Strategy<Value = Endorsed> {
+    prop_oneof![
+        3 => Just(Endorsed::NotDemanded),
+        5 => (-20..300i64, 10..1500u64).prop_map(|(early, lasts)| Endorsed::For { early, lasts }),
+        1 => (0..2usize).prop_map(Endorsed::Lacking),
+        1 => Just(Endorsed::ByAnother),
+    ]
+}
+
 /// Mostly what moves a run on, now and then what must be refused.
 pub(crate) fn op() -> impl Strategy<Value = Op> {
     let pipeline = 0..PIPELINES.len();
     let run = 0..RUNS;
     prop_oneof![
-        1 => (pipeline.clone(), 20..110u64, 5..55u64, any::<bool>())
-            .prop_map(|(pipeline, rho, delta, follow)| Op::Version { pipeline, rho, delta, follow }),
+        2 => (pipeline.clone(), 20..110u64, 5..55u64, any::<bool>(), endorsed()).prop_map(
+            |(pipeline, rho, delta, follow, endorsed)| {
+                Op::Version { pipeline, rho, delta, follow, endorsed }
+            }
+        ),
         2 => pipeline.clone().prop_map(|pipeline| Op::Epoch { pipeline }),
         7 => (pipeline, run.clone(), 0..20u64, 0..8u64, 1..3usize, 50..1100u64).prop_map(
             |(pipeline, run, rho, delta, steps, lasts)| {

@@ -38,6 +38,7 @@ fn i1_a_policy_without_its_proof_is_refused() {
         let event = Event::RegisterPolicy {
             policy: policy.clone(),
             bundle: bad,
+            endorsements: Vec::new(),
         };
         assert_eq!(world.code(event), ("bad-proof", "I1"));
     }
@@ -45,9 +46,14 @@ fn i1_a_policy_without_its_proof_is_refused() {
     let event = Event::RegisterPolicy {
         policy: policy.clone(),
         bundle: huge,
+        endorsements: Vec::new(),
     };
     assert_eq!(world.code(event), ("out-of-bounds", "I14"));
-    world.done(Event::RegisterPolicy { policy, bundle });
+    world.done(Event::RegisterPolicy {
+        policy,
+        bundle,
+        endorsements: Vec::new(),
+    });
 }
 
 // I2: catches a KMS that reads a policy more leniently than it hashes it.
@@ -63,6 +69,7 @@ fn i2_only_canonical_policy_bytes_register() {
     let event = Event::RegisterPolicy {
         policy: spaced,
         bundle,
+        endorsements: Vec::new(),
     };
     assert_eq!(world.code(event), ("bad-policy", "I2"));
 }
@@ -109,6 +116,10 @@ fn i11_the_profiles_are_the_same() {
         p.log.witnesses = 2;
     });
     assert_eq!(code, ("profile-mismatch", "I11"));
+    // And the other way round: a simulation's policy gets no keys from a cluster of production.
+    let mut production = World::production();
+    let event = production.registration(&production.policy());
+    assert_eq!(production.code(event), ("profile-mismatch", "I11"));
 }
 
 // I9: catches a window that is not looked at, or whose end counts as inside.

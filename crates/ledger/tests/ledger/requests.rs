@@ -159,8 +159,9 @@ fn i14_entries_are_bounded_and_strict() {
         request_id: RequestId::from_bytes([1; 16]),
         now: Timestamp(1),
         event: Event::RegisterPolicy {
-            policy: vec![0; 1 << 19],
+            policy: vec![0; siegel_ledger::limits::MAX_ENTRY / 2],
             bundle: Vec::new(),
+            endorsements: Vec::new(),
         },
     };
     assert!(entry.to_bytes().is_err());

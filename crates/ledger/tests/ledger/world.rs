@@ -1,12 +1,14 @@
 //! A cluster, a log and everybody who signs, for the tests of this crate.
 
 use siegel_attest::{ClusterConfig, Genesis, Profile};
+use siegel_endorse::Endorsement;
+use siegel_endorse::testing::of_policy;
 use siegel_ident::{
     Budget, ConfigDigest, EpochId, Fencing, ObjectDigest, PolicyDigest, RequestId, RunId, Timestamp,
 };
 use siegel_ledger::{
-    Applied, Done, Entry, Event, Ledger, Outcome, Receipt, Refusal, ReleaseCommit, RunClaim,
-    StepCommit, Wrapped,
+    Applied, Done, EndorsementProof, Entry, Event, Ledger, Outcome, Receipt, Refusal,
+    ReleaseCommit, RunClaim, StepCommit, Wrapped,
 };
 use siegel_policy::AccessPolicy;
 use siegel_translog::predicate;
@@ -17,6 +19,7 @@ pub(crate) use crate::fixtures::*;
 pub(crate) struct World {
     pub(crate) log: TestLog,
     pub(crate) author: TestSigner,
+    pub(crate) endorser: TestSigner,
     pub(crate) cluster_signer: TestSigner,
     pub(crate) genesis: Vec<u8>,
     pub(crate) ledger: Ledger,
@@ -32,9 +35,22 @@ impl World {
     }
 
     pub(crate) fn with_seed(seed: Option<[u8; 32]>) -> Self {
+        Self::with(|config| config.seed = seed)
+    }
+
+    /// A cluster of profile production.
+    pub(crate) fn production() -> Self {
+        Self::with(|config| {
+            config.profile = Profile::Production;
+            config.simulation_root = None;
+            config.witnesses = 2;
+        })
+    }
+
+    fn with(change: impl FnOnce(&mut ClusterConfig)) -> Self {
         let log = TestLog::new("log.example", [7; 32]);
         let cluster_signer = TestSigner::generate().unwrap();
-        let genesis = Genesis {
+        let mut genesis = Genesis {
             schema: Genesis::SCHEMA.to_owned(),
             random: [3; 32],
             cluster_key: *cluster_signer.key().point(),
@@ -47,15 +63,17 @@ impl World {
                 log_origin: log.origin().to_owned(),
                 log_key: log.key(),
                 witnesses: 0,
-                seed,
+                seed: None,
             },
         };
+        change(&mut genesis.config);
         let config = genesis.config.digest().unwrap();
         let genesis = genesis.to_bytes().unwrap();
         let ledger = Ledger::new(&genesis).unwrap();
         Self {
             log,
             author: TestSigner::generate().unwrap(),
+            endorser: TestSigner::generate().unwrap(),
             cluster_signer,
             genesis,
             ledger,
@@ -85,8 +103,33 @@ impl World {
     }
 
     pub(crate) fn registration(&mut self, policy: &AccessPolicy) -> Event {
+        self.endorsed_registration(policy, Vec::new())
+    }
+
+    pub(crate) fn endorsed_registration(
+        &mut self,
+        policy: &AccessPolicy,
+        endorsements: Vec<EndorsementProof>,
+    ) -> Event {
         let (policy, bundle) = self.publish(policy);
-        Event::RegisterPolicy { policy, bundle }
+        Event::RegisterPolicy {
+            policy,
+            bundle,
+            endorsements,
+        }
+    }
+
+    /// Endorsements of all that the policy lets in, by its endorser, in the log.
+    pub(crate) fn endorse(
+        &mut self,
+        policy: &AccessPolicy,
+        from: u64,
+        until: u64,
+    ) -> Vec<EndorsementProof> {
+        of_policy(policy, Timestamp(from), Timestamp(until))
+            .iter()
+            .map(|endorsement| prove(&mut self.log, &self.endorser, endorsement))
+            .collect()
     }
 
     pub(crate) fn register(&mut self, policy: &AccessPolicy) -> PolicyDigest {
@@ -240,5 +283,19 @@ impl World {
 
     pub(crate) fn spent(&self) -> Budget {
         self.ledger.pipeline(PIPELINE).unwrap().spent
+    }
+}
+
+/// The endorsement by this key in this log, as it is sent.
+pub(crate) fn prove(
+    log: &mut TestLog,
+    by: &TestSigner,
+    endorsement: &Endorsement,
+) -> EndorsementProof {
+    let document = endorsement.to_bytes().unwrap();
+    let bundle = log.publish(by, "endorsement", &document, predicate::ENDORSEMENT);
+    EndorsementProof {
+        bundle: bundle.unwrap(),
+        document,
     }
 }
