@@ -1,16 +1,23 @@
 //! Put, get and list.
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
+use object_store::ObjectMeta;
 use object_store::path::Path;
 use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 use siegel_seal::UploadHeader;
 
+use crate::committer::Committer;
 use crate::index::Index;
+use crate::segment::{Directory, Entry, PREAMBLE, SegmentError};
 use crate::{DepotError, Kind, Store};
+
+/// Directories that are read at once at start.
+const READ_AT_ONCE: usize = 8;
 
 /// Bounds against a sender that is broken or hostile.
 #[derive(Clone, Copy, Debug)]
@@ -47,25 +54,25 @@ pub enum PutOutcome {
 pub struct Depot {
     store: Store,
     index: Arc<RwLock<Index>>,
+    committer: Committer,
     limits: Limits,
 }
 
 impl Depot {
-    /// Opens a store and rebuilds the index from its paths.
+    /// Opens a store and rebuilds the index from the directories of its segments. Starts the task
+    /// that writes; it ends with the last clone.
+    ///
+    /// # Errors
+    /// A store that cannot be read, and a file among the segments that is none, or is damaged: the
+    /// error names it. Uploads that were answered may be in it, so nobody may go on without it.
     pub async fn open(store: Store, limits: Limits) -> Result<Self, DepotError> {
-        let mut index = Index::default();
-        let mut found = std::pin::pin!(store.list(Kind::Upload.prefix()));
-        while let Some(object) = found.try_next().await? {
-            let (policy, epoch, digest) =
-                upload_at(&object.location).ok_or_else(|| DepotError::Foreign {
-                    path: object.location.to_string(),
-                })?;
-            index.add(digest, policy, epoch);
-        }
+        let index = read_index(&store).await?;
         tracing::info!(uploads = index.len(), "depot opened");
+        let index = Arc::new(RwLock::new(index));
         Ok(Self {
+            committer: Committer::start(store.clone(), index.clone()),
             store,
-            index: Arc::new(RwLock::new(index)),
+            index,
             limits,
         })
     }
@@ -95,40 +102,52 @@ impl Depot {
         if got != claimed {
             return Err(DepotError::DigestMismatch { claimed, got });
         }
-        let duplicate = if kind == Kind::Upload {
+        if kind == Kind::Upload {
             let (header, _) = UploadHeader::parse(&bytes)?;
-            let at = upload_path(header.policy, header.epoch, got);
-            let duplicate = self.store.put(&at, bytes).await?;
-            // Only after it is durable: what a list names can be fetched.
-            let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-            index.add(got.into(), header.policy, header.epoch);
-            duplicate
-        } else {
-            self.store.put(&plain_path(kind, got), bytes).await?
-        };
-        Ok(if duplicate {
-            PutOutcome::Duplicate
-        } else {
-            PutOutcome::Stored
-        })
+            let entry = Entry {
+                digest: got.into(),
+                policy: header.policy,
+                epoch: header.epoch,
+                len: bytes.len() as u32,
+            };
+            return self.committer.put(entry, bytes).await;
+        }
+        Ok(
+            match self.store.put(&plain_path(kind, got), [bytes]).await? {
+                true => PutOutcome::Duplicate,
+                false => PutOutcome::Stored,
+            },
+        )
     }
 
     /// The object of this kind and digest. Readers check the digest themselves.
     pub async fn get(&self, kind: Kind, digest: Digest) -> Result<Bytes, DepotError> {
         let missing = DepotError::NotFound { kind, digest };
-        let at = match kind {
+        let found = match kind {
             Kind::Upload => {
-                let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-                index
-                    .find(&digest.into())
-                    .map(|(policy, epoch)| upload_path(policy, epoch, digest))
+                let place = self.place(&digest.into());
+                let Some((segment, bytes)) = place else {
+                    return Err(missing);
+                };
+                let at = plain_path(Kind::Upload, segment);
+                self.store.get_range(&at, bytes).await?
             }
             Kind::Sealed | Kind::Program | Kind::Plan | Kind::Inputs => {
-                Some(plain_path(kind, digest))
+                self.store.get(&plain_path(kind, digest)).await?
             }
         };
-        let Some(at) = at else { return Err(missing) };
-        self.store.get(&at).await?.ok_or(missing)
+        found.ok_or(missing)
+    }
+
+    /// The length in bytes of an upload that is here.
+    pub fn len_of(&self, upload: &BlobDigest) -> Option<u64> {
+        let (_, bytes) = self.place(upload)?;
+        Some(bytes.end - bytes.start)
+    }
+
+    fn place(&self, upload: &BlobDigest) -> Option<(Digest, Range<u64>)> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.find(upload)
     }
 
     /// Digests of the uploads of one policy and epoch, ascending.
@@ -140,30 +159,56 @@ impl Depot {
     }
 }
 
-/// `upload/POLICY/EPOCH/HH/DIGEST`; HH keeps folders small.
-fn upload_path(policy: PolicyDigest, epoch: EpochId, digest: Digest) -> Path {
-    let name = digest.to_string();
-    let shard = name.get(..2).unwrap_or_default();
-    Path::from(format!(
-        "{}/{policy}/{epoch}/{shard}/{name}",
-        Kind::Upload.prefix()
-    ))
-}
-
-/// `KIND/HH/DIGEST`.
-fn plain_path(kind: Kind, digest: Digest) -> Path {
+/// `KIND/HH/DIGEST`; HH keeps folders small.
+pub(crate) fn plain_path(kind: Kind, digest: Digest) -> Path {
     let name = digest.to_string();
     let shard = name.get(..2).unwrap_or_default();
     Path::from(format!("{}/{shard}/{name}", kind.prefix()))
 }
 
-fn upload_at(path: &Path) -> Option<(PolicyDigest, EpochId, BlobDigest)> {
-    let parts: Vec<_> = path.parts().collect();
-    let [_, policy, epoch, _, digest] = parts.as_slice() else {
-        return None;
+async fn read_index(store: &Store) -> Result<Index, DepotError> {
+    let mut index = Index::default();
+    let found = store.list(Kind::Upload.prefix());
+    let read = found
+        .map_err(DepotError::from)
+        .map_ok(|object| read_segment(store, object))
+        .try_buffer_unordered(READ_AT_ONCE);
+    let mut read = std::pin::pin!(read);
+    while let Some((name, directory)) = read.try_next().await? {
+        index.add(name, &directory);
+    }
+    Ok(index)
+}
+
+/// Name and directory of a segment; its bodies are not read. They cannot be what another writer put
+/// there unseen: whoever reads an upload checks its digest (I2).
+async fn read_segment(
+    store: &Store,
+    object: ObjectMeta,
+) -> Result<(Digest, Directory), DepotError> {
+    let at = &object.location;
+    let path = || at.to_string();
+    let name = segment_at(at).ok_or_else(|| DepotError::Foreign { path: path() })?;
+    let damaged = |why: SegmentError| DepotError::Damaged { path: path(), why };
+    let first = async |len: usize| {
+        let bytes = store.get_range(at, 0..object.size.min(len as u64));
+        Ok::<_, DepotError>(bytes.await?.unwrap_or_default())
     };
-    let policy = policy.as_ref().parse().ok()?;
-    let epoch = EpochId(epoch.as_ref().parse().ok()?);
-    let digest: BlobDigest = digest.as_ref().parse().ok()?;
-    (upload_path(policy, epoch, digest.digest()) == *path).then_some((policy, epoch, digest))
+    let len = Directory::len_of(&first(PREAMBLE).await?).map_err(damaged)?;
+    let bytes = first(len).await?;
+    let directory = Directory::parse(&bytes).map_err(damaged)?;
+    let (found, expected) = (object.size, directory.total_len());
+    if Digest::of(&bytes) != name {
+        let found = Digest::of(&bytes);
+        return Err(damaged(SegmentError::Name { found }));
+    }
+    if found != expected {
+        return Err(damaged(SegmentError::Length { found, expected }));
+    }
+    Ok((name, directory))
+}
+
+fn segment_at(path: &Path) -> Option<Digest> {
+    let name: Digest = path.filename()?.parse().ok()?;
+    (plain_path(Kind::Upload, name) == *path).then_some(name)
 }

@@ -1,12 +1,16 @@
 //! Why the depot refused, and how that looks on the wire.
 
+use std::sync::Arc;
+
 use prost::Message as _;
 use siegel_ident::Digest;
 use siegel_wire::v1::Refusal;
 use tonic::{Code, Status};
 
+use crate::segment::SegmentError;
+
 /// Nothing is stored where one of these is answered to a put (I14).
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DepotError {
     /// A kind that does not exist.
@@ -43,6 +47,14 @@ pub enum DepotError {
         /// The bound in bytes.
         max: usize,
     },
+    /// A request for more uploads than one may name.
+    #[error("{asked} uploads asked for at once, at most {max} are allowed: ask again for the rest")]
+    TooMany {
+        /// How many.
+        asked: usize,
+        /// The bound.
+        max: usize,
+    },
     /// The sender stopped sending.
     #[error("no data for {seconds} s: the put was dropped")]
     Idle {
@@ -68,7 +80,10 @@ pub enum DepotError {
     StoreFull,
     /// Any other trouble with the store.
     #[error("the depot's store failed: {0}; send again later")]
-    Store(#[source] object_store::Error),
+    Store(#[source] Arc<object_store::Error>),
+    /// The depot ends while a put waits.
+    #[error("the depot is ending: send again later; nothing is known to be stored")]
+    Closing,
     /// A store URL that is not understood.
     #[error("store URL {url:?}: {why}")]
     Url {
@@ -83,6 +98,17 @@ pub enum DepotError {
         /// Its path.
         path: String,
     },
+    /// A segment of uploads that is not as it was written.
+    #[error(
+        "the store's {path:?} is damaged: {why}; bring it back from a copy, or move it away if its \
+         uploads may be lost"
+    )]
+    Damaged {
+        /// Its path.
+        path: String,
+        /// What is wrong with it.
+        why: SegmentError,
+    },
     /// The service could not run.
     #[error("the depot's service failed: {0}")]
     Service(String),
@@ -96,13 +122,14 @@ impl DepotError {
             Self::DigestMismatch { .. } => (Code::InvalidArgument, "digest-mismatch"),
             Self::EmptyStream => (Code::InvalidArgument, "empty-stream"),
             Self::TooLong { .. } => (Code::InvalidArgument, "too-long"),
+            Self::TooMany { .. } => (Code::InvalidArgument, "too-many"),
             Self::Upload(_) => (Code::InvalidArgument, "malformed-upload"),
             Self::Idle { .. } => (Code::DeadlineExceeded, "idle"),
             Self::Broken(_) => (Code::Cancelled, "broken-stream"),
             Self::NotFound { .. } => (Code::NotFound, "not-found"),
             Self::StoreFull => (Code::ResourceExhausted, "store-full"),
-            Self::Store(_) => (Code::Unavailable, "store-failed"),
-            Self::Url { .. } | Self::Foreign { .. } | Self::Service(_) => {
+            Self::Store(_) | Self::Closing => (Code::Unavailable, "store-failed"),
+            Self::Url { .. } | Self::Foreign { .. } | Self::Damaged { .. } | Self::Service(_) => {
                 (Code::Internal, "internal")
             }
         }
@@ -113,7 +140,7 @@ impl DepotError {
         let (code, name) = self.codes();
         let invariant = match self {
             Self::DigestMismatch { .. } => "I2",
-            Self::Upload(_) | Self::TooLong { .. } => "I14",
+            Self::Upload(_) | Self::TooLong { .. } | Self::TooMany { .. } => "I14",
             _ => "",
         };
         let message = self.to_string();
@@ -142,6 +169,6 @@ impl From<object_store::Error> for DepotError {
             }
             cause = e.source();
         }
-        Self::Store(error)
+        Self::Store(Arc::new(error))
     }
 }

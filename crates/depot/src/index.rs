@@ -1,41 +1,58 @@
-//! Which uploads there are, by policy and epoch. Kept in memory, rebuilt from the store's own paths
-//! at start: there is no second truth that a kill could leave behind (I8).
+//! Which uploads there are and where they lie. Kept in memory, rebuilt from the segments'
+//! directories at start: there is no second truth that a kill could leave behind (I8).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use siegel_ident::{BlobDigest, EpochId, PolicyDigest};
+use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 
-/// About 60 bytes per upload.
+use crate::segment::Directory;
+
+/// About 110 bytes per upload.
 #[derive(Default)]
 pub struct Index {
-    uploads: BTreeMap<BlobDigest, u32>,
-    groups: Vec<(PolicyDigest, EpochId)>,
+    uploads: BTreeMap<BlobDigest, Place>,
+    groups: BTreeMap<(PolicyDigest, EpochId), BTreeSet<BlobDigest>>,
+    /// Names of the segments.
+    segments: Vec<Digest>,
+}
+
+struct Place {
+    /// Which of the segments.
+    segment: u32,
+    len: u32,
+    at: u64,
 }
 
 impl Index {
-    /// Adds an upload; a second time changes nothing.
-    pub fn add(&mut self, digest: BlobDigest, policy: PolicyDigest, epoch: EpochId) {
-        let group = self.group(policy, epoch);
-        self.uploads.entry(digest).or_insert(group);
+    /// Adds the uploads of a segment. One that is known stays where it is.
+    pub fn add(&mut self, segment: Digest, directory: &Directory) {
+        let number = self.segments.len() as u32;
+        self.segments.push(segment);
+        for (entry, at) in directory.places() {
+            self.uploads.entry(entry.digest).or_insert_with(|| {
+                let group = self.groups.entry((entry.policy, entry.epoch));
+                group.or_default().insert(entry.digest);
+                Place {
+                    segment: number,
+                    len: entry.len,
+                    at,
+                }
+            });
+        }
     }
 
-    /// Where an upload lies.
-    pub fn find(&self, digest: &BlobDigest) -> Option<(PolicyDigest, EpochId)> {
-        self.groups
-            .get(*self.uploads.get(digest)? as usize)
-            .copied()
+    /// Where an upload lies: the segment's name, and the bytes in it.
+    pub fn find(&self, digest: &BlobDigest) -> Option<(Digest, Range<u64>)> {
+        let place = self.uploads.get(digest)?;
+        let segment = self.segments.get(place.segment as usize)?;
+        Some((*segment, place.at..place.at + u64::from(place.len)))
     }
 
     /// The uploads of one policy and epoch, ascending.
     pub fn list(&self, policy: PolicyDigest, epoch: EpochId) -> Vec<BlobDigest> {
-        let Some(wanted) = self.groups.iter().position(|g| *g == (policy, epoch)) else {
-            return Vec::new();
-        };
-        let of_group = self
-            .uploads
-            .iter()
-            .filter(|(_, group)| **group as usize == wanted);
-        of_group.map(|(digest, _)| *digest).collect()
+        let group = self.groups.get(&(policy, epoch));
+        group.into_iter().flatten().copied().collect()
     }
 
     /// How many uploads there are.
@@ -46,18 +63,5 @@ impl Index {
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.uploads.is_empty()
-    }
-
-    fn group(&mut self, policy: PolicyDigest, epoch: EpochId) -> u32 {
-        // Few groups: one per policy and day.
-        let at = self
-            .groups
-            .iter()
-            .position(|g| *g == (policy, epoch))
-            .unwrap_or_else(|| {
-                self.groups.push((policy, epoch));
-                self.groups.len() - 1
-            });
-        at as u32
     }
 }

@@ -4,12 +4,15 @@
 //! digest. What it owes is durability: an answered put survives `kill -9` and a power cut (I8).
 //! See OVERVIEW.md.
 
+mod committer;
 pub mod depot;
 pub mod error;
 #[cfg(feature = "test-util")]
 pub mod full;
 pub mod index;
 pub mod kind;
+pub mod reading;
+pub mod segment;
 pub mod service;
 pub mod store;
 
@@ -18,5 +21,6 @@ pub use error::DepotError;
 #[cfg(feature = "test-util")]
 pub use full::StoreFull;
 pub use kind::Kind;
+pub use segment::SegmentError;
 pub use service::serve;
 pub use store::Store;

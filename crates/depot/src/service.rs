@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _};
 use siegel_ident::{Digest, EpochId, PolicyDigest};
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::reading::Reading;
 use crate::{Depot, DepotError, Kind, PutOutcome};
 
 /// Bytes per chunk of an answer.
@@ -79,6 +80,24 @@ impl DepotRpc for Service {
         Ok(Response::new(chunks.boxed()))
     }
 
+    type GetUploadsStream = BoxStream<'static, Result<v1::UploadParts, Status>>;
+
+    async fn get_uploads(
+        &self,
+        request: Request<v1::GetUploadsRequest>,
+    ) -> Result<Response<Self::GetUploadsStream>, Status> {
+        let asked = request.into_inner().digests;
+        let asked = asked
+            .iter()
+            .map(|bytes| Ok(digest_of("digests", bytes)?.into()));
+        let reading = asked
+            .collect::<Result<_, DepotError>>()
+            .and_then(|asked| Reading::new(self.depot.clone(), asked));
+        let uploads = reading.map_err(|e| e.to_status())?.stream();
+        let uploads = uploads.map(|sent| sent.map_err(|e| e.to_status()));
+        Ok(Response::new(uploads.boxed()))
+    }
+
     type ListStream = BoxStream<'static, Result<v1::ListPage, Status>>;
 
     async fn list(
@@ -110,14 +129,14 @@ impl Service {
             .ok_or(DepotError::EmptyStream)?;
         let kind = Kind::from_wire(first.kind)?;
         let digest = digest_of("digest", &first.digest)?;
-        let mut bytes = BytesMut::from(first.data.as_slice());
+        let mut bytes = first.data;
         while bytes.len() <= limits.max_object_bytes {
             let Some(chunk) = self.next(&mut chunks).await? else {
                 break;
             };
             bytes.extend_from_slice(&chunk.data);
         }
-        self.depot.put(kind, digest, bytes.freeze()).await
+        self.depot.put(kind, digest, bytes.into()).await
     }
 
     async fn next(

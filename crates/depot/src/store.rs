@@ -1,9 +1,11 @@
 //! The store under the depot: an `object_store` URL.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -77,15 +79,19 @@ impl Store {
         }
     }
 
-    /// Stores durably; true if the object was there already.
-    pub(crate) async fn put(&self, at: &Path, bytes: bytes::Bytes) -> Result<bool, DepotError> {
+    /// Stores the parts as one object, durably; true if the object was there already.
+    pub(crate) async fn put(
+        &self,
+        at: &Path,
+        parts: impl IntoIterator<Item = Bytes>,
+    ) -> Result<bool, DepotError> {
         let options = PutOptions {
             mode: PutMode::Create,
             ..PutOptions::default()
         };
         match self
             .objects
-            .put_opts(at, PutPayload::from_bytes(bytes), options)
+            .put_opts(at, PutPayload::from_iter(parts), options)
             .await
         {
             Ok(_) => Ok(false),
@@ -97,9 +103,25 @@ impl Store {
         }
     }
 
-    pub(crate) async fn get(&self, at: &Path) -> Result<Option<bytes::Bytes>, DepotError> {
+    pub(crate) async fn get(&self, at: &Path) -> Result<Option<Bytes>, DepotError> {
         match self.objects.get(at).await {
             Ok(found) => Ok(Some(found.bytes().await?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Some bytes of an object. Fewer, if it is shorter: readers check.
+    pub(crate) async fn get_range(
+        &self,
+        at: &Path,
+        bytes: Range<u64>,
+    ) -> Result<Option<Bytes>, DepotError> {
+        if bytes.is_empty() {
+            return Ok(Some(Bytes::new()));
+        }
+        match self.objects.get_range(at, bytes).await {
+            Ok(bytes) => Ok(Some(bytes)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }

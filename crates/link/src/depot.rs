@@ -1,6 +1,8 @@
 //! The thin client of the depot. The depot is untrusted: whatever it serves is checked against
 //! the digest that was asked for (I2), and bounded (I14).
 
+mod uploads;
+
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -10,9 +12,11 @@ use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 pub use siegel_wire::v1::ObjectKind;
 use siegel_wire::v1::depot_client::DepotClient as Rpc;
 use siegel_wire::v1::{GetRequest, ListRequest, PutChunk};
+use tokio::time::Instant;
 use tonic::transport::Channel;
 
 use crate::LinkError;
+pub use uploads::Uploads;
 
 /// Bytes per chunk.
 const CHUNK: usize = 256 * 1024;
@@ -158,18 +162,39 @@ impl DepotClient {
     where
         F: Future<Output = Result<T, LinkError>>,
     {
-        let give_up = tokio::time::Instant::now() + self.patience;
-        let mut pause = Duration::from_millis(50);
+        let mut patience = Patience::new(self.patience);
         loop {
             match call(self.rpc.clone()).await {
-                Err(error) if is_away(&error) && tokio::time::Instant::now() < give_up => {
-                    tracing::debug!(%error, "depot is away, trying again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(1));
-                }
+                Err(error) if is_away(&error) && patience.wait(&error).await => {}
                 result => return result,
             }
         }
+    }
+}
+
+/// How long one call is repeated.
+struct Patience {
+    give_up: Instant,
+    pause: Duration,
+}
+
+impl Patience {
+    fn new(patience: Duration) -> Self {
+        Self {
+            give_up: Instant::now() + patience,
+            pause: Duration::from_millis(50),
+        }
+    }
+
+    /// Pauses before the next try; false if there is none.
+    async fn wait(&mut self, error: &LinkError) -> bool {
+        if Instant::now() >= self.give_up {
+            return false;
+        }
+        tracing::debug!(%error, "depot is away, trying again");
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(Duration::from_secs(1));
+        true
     }
 }
 

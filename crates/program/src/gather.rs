@@ -61,6 +61,20 @@ impl Gathered {
         }
     }
 
+    /// As if each record of the other one had been joined.
+    pub(crate) fn join_all(&mut self, mut other: Self) {
+        match (self, &mut other) {
+            (Self::Bins(bins), Self::Bins(more)) => {
+                bins.append(more);
+                bins.sort_unstable();
+                bins.dedup();
+            }
+            (Self::Pieces(pieces), Self::Pieces(more)) => pieces.append(more),
+            // Both are made for the same query.
+            _ => {}
+        }
+    }
+
     /// Bounds the unit and adds what is left of it.
     pub(crate) fn add_to(
         &self,

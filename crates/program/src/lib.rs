@@ -40,7 +40,7 @@ pub use plan::{Plan, StepPlan};
 pub use query::Query;
 pub use record::{Column, Record, Values};
 pub use release::{Release, Released, Shape};
-pub use sum::{BlockSum, SumBuilder, SumPlace};
+pub use sum::{BlockSum, SumBuilder, SumPlace, Units};
 pub use table::{Row, Table};
 pub use tensors::{Tensor, Tensors};
 pub use total::{NOISE_CHUNK, Noise, Total};

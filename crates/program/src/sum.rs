@@ -1,6 +1,7 @@
 //! A worker's part: records to exact sums per block of units (I4, I7).
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use siegel_ident::secret::Wiped;
@@ -10,14 +11,10 @@ use crate::gather::Gathered;
 use crate::{BlockCount, IndexKey, Intrinsic, ProgramError, Query, Record, UnitHash};
 
 /// Collects the units of some blocks, in one pass over all records of a run, in any order.
-///
-/// The steps are in the order that I4 asks for: first all blobs of a unit are joined, then the
-/// unit is bounded, then it is added.
 pub struct SumBuilder<'a> {
     query: &'a Query<'a>,
     key: &'a IndexKey,
-    blocks: BlockCount,
-    units: BTreeMap<u32, BTreeMap<UnitHash, Gathered>>,
+    units: Units,
 }
 
 impl<'a> SumBuilder<'a> {
@@ -28,6 +25,43 @@ impl<'a> SumBuilder<'a> {
         blocks: BlockCount,
         wanted: &[u32],
     ) -> Result<Self, ProgramError> {
+        let units = Units::new(blocks, wanted)?;
+        Ok(Self { query, key, units })
+    }
+
+    /// As [`Units::add`].
+    pub fn add(&mut self, record: &Record<'_>) {
+        self.units.add(self.query, self.key, record);
+    }
+
+    /// Bounds each unit and sums up, one sum per wanted block, ascending.
+    pub fn finish(self) -> Result<Vec<BlockSum>, ProgramError> {
+        self.finish_with(1, &|| true)
+    }
+
+    /// As [`Units::sums`].
+    pub fn finish_with(
+        self,
+        threads: usize,
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<BlockSum>, ProgramError> {
+        self.units.sums(self.query, self.key, threads, go_on)
+    }
+}
+
+/// The units of some blocks: of each one what a query takes from its records, and no more. All calls
+/// must have the same query and key.
+///
+/// The steps are in the order that I4 asks for: first all blobs of a unit are joined, then the
+/// unit is bounded, then it is added. Client data: no `Debug`; wiped on drop (I13).
+pub struct Units {
+    blocks: BlockCount,
+    units: BTreeMap<u32, BTreeMap<UnitHash, Gathered>>,
+}
+
+impl Units {
+    /// Of the blocks `wanted`; each may be named once.
+    pub fn new(blocks: BlockCount, wanted: &[u32]) -> Result<Self, ProgramError> {
         let mut units = BTreeMap::new();
         for &block in wanted {
             if block >= blocks.get() {
@@ -40,44 +74,65 @@ impl<'a> SumBuilder<'a> {
                 return Err(ProgramError::BlockTwice { block });
             }
         }
-        Ok(Self {
-            query,
-            key,
-            blocks,
-            units,
-        })
+        Ok(Self { blocks, units })
     }
 
     /// Joins a record to its unit, if that is in a wanted block. A blob that does not open or does
     /// not decode is simply not added: it is a unit of its own that contributes zero (I12).
-    pub fn add(&mut self, record: &Record<'_>) {
-        let unit = self.key.unit(&record.privacy_id);
+    pub fn add(&mut self, query: &Query<'_>, key: &IndexKey, record: &Record<'_>) {
+        let unit = key.unit(&record.privacy_id);
         let Some(block) = self.units.get_mut(&self.blocks.block_of(&unit)) else {
             return;
         };
         let gathered = block.entry(unit);
-        let gathered = gathered.or_insert_with(|| Gathered::new(self.query));
-        gathered.join(self.query, record);
+        let gathered = gathered.or_insert_with(|| Gathered::new(query));
+        gathered.join(query, record);
     }
 
-    /// Bounds each unit and sums up, one sum per wanted block, ascending.
-    pub fn finish(self) -> Result<Vec<BlockSum>, ProgramError> {
-        self.finish_with(1, &|| true)
+    /// Joins what was gathered elsewhere from other records. The result is that of one gathering of
+    /// all of them, whoever had which (I4, I7).
+    pub fn join(&mut self, other: Self) {
+        for (block, units) in other.units {
+            let Some(block) = self.units.get_mut(&block) else {
+                continue;
+            };
+            for (unit, gathered) in units {
+                match block.entry(unit) {
+                    Entry::Vacant(place) => {
+                        place.insert(gathered);
+                    }
+                    Entry::Occupied(mut place) => place.get_mut().join_all(gathered),
+                }
+            }
+        }
     }
 
-    /// The same on some threads, one unit at a time on each. `go_on` is asked before every unit; if
-    /// it says no, nothing comes out ([`ProgramError::Interrupted`]).
-    pub fn finish_with(
-        mut self,
+    /// Takes one block out; without units, if it is not there.
+    #[must_use]
+    pub fn take(&mut self, block: u32) -> Self {
+        let units = self.units.remove(&block).unwrap_or_default();
+        Self {
+            blocks: self.blocks,
+            units: [(block, units)].into(),
+        }
+    }
+
+    /// Bounds each unit and sums up on some threads, one unit at a time on each: one sum per block,
+    /// ascending. `go_on` is asked before every unit; if it says no, nothing comes out
+    /// ([`ProgramError::Interrupted`]).
+    pub fn sums(
+        self,
+        query: &Query<'_>,
+        key: &IndexKey,
         threads: usize,
         go_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<BlockSum>, ProgramError> {
         let mut out = Vec::with_capacity(self.units.len());
-        for (block, units) in std::mem::take(&mut self.units) {
+        for (block, units) in self.units {
             let units: Vec<(UnitHash, Gathered)> = units.into_iter().collect();
             let work = Work {
-                query: self.query,
-                key: self.key,
+                query,
+                key,
                 units: &units,
                 next: AtomicUsize::new(0),
                 go_on,

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use siegel_ident::{NanoRho, PrivacyId, Secret};
 use siegel_program::{
     BlockCount, BlockSum, Bundle, Column, HistogramSpec, IndexKey, Intrinsic, Noise, ProgramError,
-    Query, Record, SumBuilder, Total,
+    Query, Record, SumBuilder, Total, Units,
 };
 
 const WORDS: [&str; 6] = ["ant", "bee", "cow", "dog", "emu", "fox"];
@@ -108,6 +108,47 @@ fn unknown_words_are_one_bin_and_other_columns_none() {
         columns: vec![Column::words("else", vec!["ant"])],
     });
     assert_eq!(values(&builder.finish().unwrap()[0]), [0; 7]);
+}
+
+// I4, I7. Catches units that are bounded before what others gathered is joined to them, or that lose
+// what came second.
+#[test]
+fn gatherings_join_to_the_same_sums_whoever_had_which_blob() {
+    let blobs: Vec<Blob> = (0..90)
+        .map(|n| {
+            (
+                n % 20,
+                vec![WORDS[usize::from(n) % 6], WORDS[usize::from(n / 7) % 6]],
+            )
+        })
+        .collect();
+    let (bundle, key) = (bundle(), key());
+    let spec = spec(&bundle, 2);
+    let query = Query::new(&spec, &bundle, &[]).unwrap();
+    let (blocks, wanted) = (BlockCount::new(4).unwrap(), [0, 1, 3]);
+    let once = block_sums(&blobs, 2, 4, &wanted);
+    let once: Vec<_> = once.iter().map(values).collect();
+    assert!(once.iter().flatten().sum::<i64>() > 20);
+    for parts in [2, 7] {
+        let mut all = Units::new(blocks, &wanted).unwrap();
+        for part in 0..parts {
+            let mut units = Units::new(blocks, &wanted).unwrap();
+            for (user, words) in blobs.iter().skip(part).step_by(parts) {
+                let record = Record {
+                    privacy_id: PrivacyId::from_bytes([*user; 32]),
+                    columns: vec![Column::words("words", words.clone())],
+                };
+                units.add(&query, &key, &record);
+            }
+            all.join(units);
+        }
+        let sums = wanted.map(|block| {
+            let sums = all.take(block).sums(&query, &key, 2, &|| true).unwrap();
+            assert_eq!((sums.len(), sums[0].block()), (1, block));
+            values(&sums[0])
+        });
+        assert_eq!(sums[..], once[..], "{parts}");
+    }
 }
 
 // The keyed choice must not prefer early bins, or rare words would never show.

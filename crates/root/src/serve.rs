@@ -41,6 +41,7 @@ pub(crate) struct Node {
 pub async fn serve(platform: Platform, net: Net) -> Result<(), RootError> {
     let start = platform.start.clone();
     let config = RootConfig::parse(&start.config)?;
+    config.cluster.check_build()?;
     let keys = BootKeys::generate(&mut platform.rng(), Role::Root, config.digest()?)?;
     let nodes = KmsNode::from_start(&start.kms)?;
     let kms = WorkloadKms::new(platform.clone(), &net, &nodes, config.cluster, keys)?;

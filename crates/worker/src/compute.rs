@@ -1,16 +1,17 @@
 //! One question of the root: the sums of some blocks.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::try_join_all;
 use siegel_ident::{Fencing, RunId};
 use siegel_keys::KeysError;
 use siegel_platform::Platform;
-use siegel_program::{Bundle, Record, SumBuilder};
+use siegel_program::{Bundle, Query, Record, Units};
 use siegel_session::PeerKeys;
 use siegel_wire::v1;
 
+use crate::gather;
 use crate::job::Job;
 use crate::opened::{self, Opened};
 use crate::question::Question;
@@ -51,14 +52,17 @@ async fn answer(
     let question = Question::check(run, plan, root, ask)?;
     run.renew(&node.kms).await?;
     let bundle = run.kept.bundle(&run.grant, &node.depot).await?;
-    question.check_program(run, &bundle)?;
+    question.check_program(&bundle)?;
     let (job, _asker) = Job::new(run.clone(), question);
-    let opened = opened::opened(node, &job).await?;
+    let uploads = match job.question.asked_once {
+        true => Uploads::Gathered(Mutex::new(gather::gathered(node, &job, &bundle).await?)),
+        false => Uploads::Opened(opened::opened(node, &job).await?),
+    };
     let work = Work {
         platform: node.platform.clone(),
         job: job.clone(),
         bundle,
-        opened,
+        uploads,
         next: AtomicUsize::new(0),
     };
     let mut blocks = work.sums(node).await?;
@@ -73,9 +77,17 @@ struct Work {
     platform: Platform,
     job: Arc<Job>,
     bundle: Arc<Bundle>,
-    opened: Arc<Opened>,
+    uploads: Uploads,
     /// Which of the asked blocks comes next.
     next: AtomicUsize,
+}
+
+/// What the sums are made of.
+enum Uploads {
+    /// Plaintexts, kept as long as the run or the question.
+    Opened(Arc<Opened>),
+    /// Units already.
+    Gathered(Mutex<Units>),
 }
 
 impl Work {
@@ -112,15 +124,8 @@ impl Work {
             .wanted
             .get(self.next.fetch_add(1, Ordering::Relaxed))
         {
-            let sum = SumBuilder::new(&query, &run.index, question.blocks, &[block]);
-            let mut sum = sum.map_err(Stop::Blocks)?;
-            for plaintext in self.opened.of(block) {
-                check()?;
-                if let Ok(record) = Record::decode(plaintext.expose()) {
-                    sum.add(&record);
-                }
-            }
-            let summed = sum.finish_with(threads, &|| check().is_ok());
+            let units = self.units(&query, block, check)?;
+            let summed = units.sums(&query, &run.index, threads, &|| check().is_ok());
             // Also for a block without units; and says why it was interrupted.
             check()?;
             for sum in summed.map_err(|_| Stop::Sum)? {
@@ -128,6 +133,30 @@ impl Work {
             }
         }
         Ok(sealed)
+    }
+
+    fn units(
+        &self,
+        query: &Query<'_>,
+        block: u32,
+        check: &(dyn Fn() -> Result<(), Stop> + Sync),
+    ) -> Result<Units, Stop> {
+        let opened = match &self.uploads {
+            Uploads::Opened(opened) => opened,
+            Uploads::Gathered(units) => {
+                let mut units = units.lock().unwrap_or_else(PoisonError::into_inner);
+                return Ok(units.take(block));
+            }
+        };
+        let (run, blocks) = (&self.job.run, self.job.question.blocks);
+        let mut units = Units::new(blocks, &[block]).map_err(Stop::Blocks)?;
+        for plaintext in opened.of(block) {
+            check()?;
+            if let Ok(record) = Record::decode(plaintext.expose()) {
+                units.add(query, &run.index, &record);
+            }
+        }
+        Ok(units)
     }
 }
 

@@ -1,20 +1,15 @@
 //! Which uploads a run reads, and how they come.
 
-use futures::future::BoxFuture;
-use futures::stream::FuturesOrdered;
-use futures::{FutureExt as _, StreamExt as _};
 use siegel_ident::{BlobDigest, Digest, InputRoot};
 use siegel_keys::WorkerGrant;
 use siegel_link::LinkError;
-use siegel_link::depot::{DepotClient, ObjectKind};
+use siegel_link::depot::{DepotClient, ObjectKind, Uploads};
 use siegel_program::input_root;
 use siegel_seal::upload::{MAX_PADDED, sealed_len_at_most};
 
 use crate::pool::Pool;
 use crate::stop::Stop;
 
-/// Fetches under way at once.
-const AT_ONCE: usize = 8;
 /// A batch is full at this many uploads or bytes, whichever comes first.
 const BATCH_BLOBS: usize = 256;
 const BATCH_BYTES: usize = 32 * 1024 * 1024;
@@ -56,52 +51,32 @@ fn parse(bytes: &[u8], registered: InputRoot) -> Result<Vec<BlobDigest>, Stop> {
 /// Some uploads, in digest order.
 pub(crate) type Batch = Vec<Vec<u8>>;
 
-/// Fetches all uploads in digest order, a few at a time, and hands them over in batches.
+/// Fetches all uploads in digest order, as one stream, and hands them over in batches.
 ///
 /// Every worker reads every upload in the same order, so what is fetched tells the depot nothing.
 /// A batch is fetched whole before any of it is opened: only the time that a whole batch took shows
-/// outside, never that of one upload (I12). At most two batches (one
-/// being opened) and `AT_ONCE` uploads are in memory.
-pub(crate) struct Batches<'a> {
-    left: std::slice::Iter<'a, BlobDigest>,
-    depot: &'a DepotClient,
-    under_way: FuturesOrdered<BoxFuture<'a, Result<Vec<u8>, Stop>>>,
-}
+/// outside, never that of one upload (I12). At most two batches (one being opened) and what the
+/// stream sends ahead (1 MiB) are in memory.
+pub(crate) struct Batches<'a>(Uploads<'a>);
 
 impl<'a> Batches<'a> {
     pub(crate) fn new(digests: &'a [BlobDigest], depot: &'a DepotClient) -> Self {
-        Self {
-            left: digests.iter(),
-            depot,
-            under_way: FuturesOrdered::new(),
-        }
+        Self(depot.uploads(digests, sealed_len_at_most(MAX_PADDED) as usize))
     }
 
-    /// The next batch; `None` after the last one.
+    /// The next batch; `None` after the last one. A missing or different upload stops the run;
+    /// nobody can make it count as zero.
     pub(crate) async fn next(&mut self) -> Result<Option<Batch>, Stop> {
         let (mut batch, mut bytes) = (Batch::new(), 0);
-        while batch.len() < BATCH_BLOBS && bytes < BATCH_BYTES {
-            while self.under_way.len() < AT_ONCE
-                && let Some(&blob) = self.left.next()
-            {
-                self.under_way.push_back(fetch(blob, self.depot).boxed());
-            }
-            let Some(fetched) = self.under_way.next().await else {
-                break;
-            };
-            let upload = fetched?;
-            bytes += upload.len();
-            batch.push(upload);
+        while batch.len() < BATCH_BLOBS
+            && bytes < BATCH_BYTES
+            && let Some(blob) = self.0.expected()
+        {
+            let fetched = self.0.next().await;
+            let upload = fetched.map_err(|source| Stop::Blob { blob, source })?;
+            bytes += upload.as_ref().map_or(0, Vec::len);
+            batch.extend(upload);
         }
         Ok(if batch.is_empty() { None } else { Some(batch) })
     }
-}
-
-/// A missing or different upload stops the run; nobody can make it count as zero.
-async fn fetch(blob: BlobDigest, depot: &DepotClient) -> Result<Vec<u8>, Stop> {
-    let max = sealed_len_at_most(MAX_PADDED) as usize;
-    depot
-        .get(ObjectKind::Upload, blob.digest(), max)
-        .await
-        .map_err(|source| Stop::Blob { blob, source })
 }

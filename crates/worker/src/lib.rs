@@ -9,6 +9,7 @@
 mod accept;
 mod compute;
 mod error;
+mod gather;
 mod inputs;
 mod job;
 mod kept;

@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use siegel_ident::{Digest, Fencing, Step};
 use siegel_program::{
-    BlockCount, BlockSum, Bundle, Intrinsic, Plan, ProgramError, Query, SumBuilder, SumPlace,
+    BlockCount, BlockSum, Bundle, Intrinsic, Plan, ProgramError, Query, SumPlace, Units,
 };
 use siegel_seal::{KemPublic, Suite, sealed_box};
 use siegel_session::PeerKeys;
@@ -29,6 +29,9 @@ pub(crate) struct Question {
     state: Vec<u8>,
     state_digest: Digest,
     root_kem: KemPublic,
+    /// The plan has nothing else to ask, and all blocks' sums fit one answer: the root has no
+    /// reason to ask again, unless another worker dies. Public (I12).
+    pub(crate) asked_once: bool,
 }
 
 impl Question {
@@ -73,8 +76,10 @@ impl Question {
         if asked > max {
             return Err(Stop::TooManyBlocks { asked, max });
         }
+        let planned: usize = plan.steps.iter().map(|step| step.intrinsics.len()).sum();
         Ok(Self {
             step,
+            asked_once: planned == 1 && blocks.get() as usize <= max,
             blocks,
             wanted: ask.blocks,
             fencing: Fencing(ask.fencing),
@@ -92,13 +97,15 @@ impl Question {
         Query::new(&self.intrinsic, bundle, &self.state)
     }
 
-    /// Refuses a program without what the intrinsic names, and blocks that do not exist or are
-    /// named twice.
-    pub(crate) fn check_program(&self, run: &Run, bundle: &Bundle) -> Result<(), Stop> {
-        let query = self.query(bundle).map_err(Stop::Program)?;
-        SumBuilder::new(&query, &run.index, self.blocks, &self.wanted)
-            .map(drop)
-            .map_err(Stop::Blocks)
+    /// The units of the asked blocks, none yet. Refuses blocks that do not exist or are named twice.
+    pub(crate) fn units(&self) -> Result<Units, Stop> {
+        Units::new(self.blocks, &self.wanted).map_err(Stop::Blocks)
+    }
+
+    /// Refuses a program without what the intrinsic names, and blocks as [`Self::units`] does.
+    pub(crate) fn check_program(&self, bundle: &Bundle) -> Result<(), Stop> {
+        self.query(bundle).map_err(Stop::Program)?;
+        self.units().map(drop)
     }
 
     /// Sealed to the root's per-boot key on top of the session; the length is public (I12).

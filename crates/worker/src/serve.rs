@@ -53,6 +53,7 @@ pub async fn serve(platform: Platform, net: Net) -> Result<(), WorkerError> {
 pub async fn serve_within(platform: Platform, net: Net, limits: Limits) -> Result<(), WorkerError> {
     let start = platform.start.clone();
     let cluster = ClusterConfig::parse(&start.config)?;
+    cluster.check_build()?;
     let config = worker_config(cluster.digest()?);
     let keys = BootKeys::generate(&mut platform.rng(), Role::Worker, config)?;
     let nodes = KmsNode::from_start(&start.kms)?;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{Stream, stream};
-use siegel_ident::{Digest, EpochId, PolicyDigest};
+use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 use siegel_wire::v1::depot_server::{Depot, DepotServer};
 use siegel_wire::v1::{GetChunk, GetRequest, ListPage, ListRequest, PutChunk, PutReply};
+use siegel_wire::v1::{GetUploadsRequest, UploadPart, UploadParts};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::depot::{DepotClient, ObjectKind, PutOutcome};
@@ -22,6 +23,17 @@ struct Fake {
     listed: Vec<Vec<u8>>,
     /// Refusals of the first puts, the last one first.
     refusals: Arc<Mutex<Vec<&'static str>>>,
+    /// How many uploads each request named.
+    asked: Arc<Mutex<Vec<usize>>>,
+    /// Where the first streams of uploads stop, the last one first.
+    tears: Arc<Mutex<Vec<Torn>>>,
+}
+
+/// In the middle of which upload, counted from the stream's first, and how.
+#[derive(Clone, Copy)]
+enum Torn {
+    Ends(usize),
+    Breaks(usize),
 }
 
 type Answer<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -69,6 +81,45 @@ impl Depot for Fake {
             .map(|c| Ok(GetChunk { data: c.to_vec() }))
             .collect();
         Ok(Response::new(Box::pin(stream::iter(chunks))))
+    }
+
+    type GetUploadsStream = Answer<UploadParts>;
+
+    async fn get_uploads(
+        &self,
+        request: Request<GetUploadsRequest>,
+    ) -> Result<Response<Answer<UploadParts>>, Status> {
+        let asked = request.into_inner().digests;
+        self.asked.lock().unwrap().push(asked.len());
+        let objects = self.objects.lock().unwrap();
+        let mut sent = Vec::new();
+        let torn = self.tears.lock().unwrap().pop();
+        for (n, digest) in asked.iter().enumerate() {
+            let Some(bytes) = objects.get(digest) else {
+                let missing = refusal("not-found", "", "depot", "no such upload");
+                sent.push(Err(refusal_to_status(&missing)));
+                break;
+            };
+            let (head, tail) = bytes.split_at(bytes.len() / 2);
+            let part = |data: &[u8], last| UploadPart {
+                data: data.to_vec(),
+                last,
+            };
+            sent.push(Ok(UploadParts {
+                parts: vec![part(head, false)],
+            }));
+            match &torn {
+                Some(Torn::Ends(at)) if *at == n => break,
+                Some(Torn::Breaks(at)) if *at == n => {
+                    sent.push(Err(Status::unavailable("as told")));
+                    break;
+                }
+                _ => sent.push(Ok(UploadParts {
+                    parts: vec![part(tail, true)],
+                })),
+            }
+        }
+        Ok(Response::new(Box::pin(stream::iter(sent))))
     }
 
     type ListStream = Answer<ListPage>;
@@ -140,6 +191,109 @@ async fn i2_other_bytes_are_refused() {
             .unwrap_err();
         assert!(matches!(error, LinkError::OtherBytes { .. }), "{error}");
         assert!(!error.is_transient());
+    }
+}
+
+fn some(fake: &Fake, lens: impl IntoIterator<Item = usize>) -> Vec<BlobDigest> {
+    let mut objects = fake.objects.lock().unwrap();
+    let store = |(n, len): (usize, usize)| {
+        let bytes = vec![n as u8; len];
+        let digest = BlobDigest::of(&bytes);
+        objects.insert(digest.to_vec(), bytes);
+        digest
+    };
+    lens.into_iter().enumerate().map(store).collect()
+}
+
+async fn all(client: &DepotClient, digests: &[BlobDigest]) -> Result<Vec<Vec<u8>>, LinkError> {
+    let (mut uploads, mut read) = (client.uploads(digests, MIB), Vec::new());
+    while let Some(bytes) = uploads.next().await? {
+        read.push(bytes);
+    }
+    Ok(read)
+}
+
+// I8: catches a stream that begins anew, skips or repeats an upload after it was torn, or asks for
+// more than one request may name.
+#[tokio::test]
+async fn i8_uploads_come_in_order_whatever_tears_the_stream() {
+    let fake = Fake::default();
+    let digests = some(&fake, (0..1500).map(|n| 2 * n % 700 + n / 256));
+    let expected: Vec<_> = {
+        let objects = fake.objects.lock().unwrap();
+        digests
+            .iter()
+            .map(|d| objects[&d.to_vec()].clone())
+            .collect()
+    };
+    let client = client_of(fake.clone()).await;
+    assert!(all(&client, &digests).await.unwrap() == expected);
+    assert_eq!(
+        std::mem::take(&mut *fake.asked.lock().unwrap()),
+        [1024, 476]
+    );
+
+    let tears = [
+        Torn::Breaks(7),
+        Torn::Ends(0),
+        Torn::Ends(400),
+        Torn::Breaks(3),
+    ];
+    *fake.tears.lock().unwrap() = tears.into();
+    let patient = client.clone().with_patience(Duration::from_secs(10));
+    assert!(all(&patient, &digests).await.unwrap() == expected);
+    let asked = std::mem::take(&mut *fake.asked.lock().unwrap());
+    assert_eq!(asked, [1024, 1024, 1024, 1024, 1024, 66]);
+
+    *fake.tears.lock().unwrap() = vec![Torn::Ends(5)];
+    assert!(all(&client, &digests).await.unwrap_err().is_transient());
+    assert!(all(&client, &[]).await.unwrap().is_empty());
+}
+
+// I2, I14: catches an upload that is not hashed, or not bounded, and one that is named wrongly when
+// it is missing. What came before is whole; what comes after can be asked for.
+#[tokio::test]
+async fn i2_a_missing_large_or_other_upload_is_refused_at_its_place() {
+    let fake = Fake::default();
+    let digests = some(&fake, [10, 20, 30, MIB + 1]);
+    let client = client_of(fake.clone()).await;
+    let edits: [(usize, Option<&[u8]>); 4] = [
+        (3, Some(b"")),
+        (2, None),
+        (1, Some(b"other")),
+        (0, Some(b"")),
+    ];
+    let mut uploads = client.uploads(&digests, MIB);
+    for _ in 0..3 {
+        uploads.next().await.unwrap();
+    }
+    let error = uploads.next().await.unwrap_err();
+    assert!(
+        matches!(error, LinkError::TooMuch { max: MIB, .. }),
+        "{error}"
+    );
+    assert_eq!(uploads.expected(), Some(digests[3]));
+    for (at, edit) in edits {
+        let name = digests[at].to_vec();
+        match edit {
+            Some(bytes) => fake.objects.lock().unwrap().insert(name, bytes.into()),
+            None => fake.objects.lock().unwrap().remove(&name),
+        };
+        let mut uploads = client.uploads(&digests, MIB);
+        for _ in 0..at {
+            uploads.next().await.unwrap();
+        }
+        assert_eq!(uploads.expected(), Some(digests[at]));
+        for _ in 0..2 {
+            let error = uploads.next().await.unwrap_err();
+            match (edit, &error) {
+                (None, LinkError::Refused(refusal)) => assert_eq!(refusal.code, "not-found"),
+                (Some(_), LinkError::OtherBytes { asked, .. }) => {
+                    assert_eq!(*asked, digests[at].digest());
+                }
+                _ => panic!("{at}: {error}"),
+            }
+        }
     }
 }
 

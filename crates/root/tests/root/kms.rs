@@ -93,6 +93,7 @@ impl Kms {
         let policy_event = Event::RegisterPolicy {
             policy: policy.bytes().to_vec(),
             bundle: published.unwrap(),
+            endorsements: Vec::new(),
         };
         let epoch_event = Event::OpenEpoch {
             policy: policy.digest(),

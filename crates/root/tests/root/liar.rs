@@ -8,7 +8,8 @@ use siegel_keys::fake::World;
 use siegel_link::depot::{DepotClient, ObjectKind};
 use siegel_link::server;
 use siegel_wire::v1::depot_server::{Depot, DepotServer};
-use siegel_wire::v1::{GetChunk, GetRequest, ListPage, ListRequest, PutChunk, PutReply};
+use siegel_wire::v1::{GetChunk, GetRequest, GetUploadsRequest, ListPage, ListRequest, PutChunk};
+use siegel_wire::v1::{PutReply, UploadParts};
 use tonic::{Request, Response, Status, Streaming};
 
 struct Liar {
@@ -60,6 +61,15 @@ impl Depot for Liar {
         Ok(Response::new(Box::pin(stream::iter([Ok(GetChunk {
             data,
         })]))))
+    }
+
+    type GetUploadsStream = Answer<UploadParts>;
+
+    async fn get_uploads(
+        &self,
+        _: Request<GetUploadsRequest>,
+    ) -> Result<Response<Answer<UploadParts>>, Status> {
+        Err(Status::unimplemented("roots read no uploads"))
     }
 
     type ListStream = Answer<ListPage>;

@@ -55,7 +55,7 @@ impl Under {
                 platform: setting.platform,
                 job,
                 bundle: Arc::new(setting.bundle),
-                opened: Arc::new(opened),
+                uploads: Uploads::Opened(Arc::new(opened)),
                 next: AtomicUsize::new(0),
             },
             asker: Some(asker),

@@ -155,6 +155,68 @@ async fn two_questions_at_once_share_one_pass() {
     }
 }
 
+// A run with one question keeps nothing, even where all of it would fit: every question, as those
+// about a lost worker's blocks, reads all uploads in digest order. The sums are those of plaintexts
+// that are kept, and many uploads of a user are still one unit (I4, I7).
+#[tokio::test]
+async fn a_run_with_one_question_keeps_no_upload_and_sums_the_same() {
+    let words: [&[&str]; 3] = [&["the"], &["to", "of"], &["and", "the", "else"]];
+    let seal = |s: &Sealer| {
+        let users = (0..60).map(|n: u8| (n % 7, words[usize::from(n) % 3]));
+        users
+            .map(|(user, words)| s.seal(&record(user, words)))
+            .collect()
+    };
+    let threads = NonZeroUsize::new(2).unwrap();
+    let kept = Setting::within(
+        Limits {
+            cache_bytes: 1 << 20,
+            threads,
+        },
+        seal,
+    )
+    .await;
+    assert_eq!(kept.prepare().await, None);
+    let mut session = kept.session().await.unwrap();
+    let sums = compute(&mut session, kept.ask(&all(&kept))).await.unwrap();
+    let expected = kept.total(&sums);
+    assert!(expected.iter().sum::<i64>() > 7, "{expected:?}");
+
+    let setting = Setting::within(
+        Limits {
+            cache_bytes: 1 << 20,
+            threads,
+        },
+        seal,
+    )
+    .await;
+    let single = plan(vec![vec![setting.spec.clone()]]);
+    {
+        let mut grant = setting.kms.grant.lock().unwrap();
+        grant.plan = setting.depot.put(&single.to_bytes().unwrap());
+        grant.steps = single.steps.iter().map(|step| step.cost).collect();
+    }
+    assert_eq!(setting.prepare().await, None);
+    let mut session = setting.session().await.unwrap();
+    let blocks = all(&setting);
+    let (some, others) = blocks.split_at(5);
+    let mut total = vec![0; 5];
+    for asked in [some, others] {
+        let sums = compute(&mut session, setting.ask(asked)).await.unwrap();
+        assert_eq!(sums.blocks.len(), asked.len());
+        let sums = setting.total(&sums);
+        total.iter_mut().zip(sums).for_each(|(a, b)| *a += b);
+        assert_eq!(read(&setting), whole(&setting));
+    }
+    assert_eq!(total, expected);
+    // As everywhere, a missing upload stops the run.
+    setting.depot.lie(setting.uploads[30].to_vec(), None);
+    assert_eq!(
+        refused(&mut session, setting.ask(&[0])).await,
+        "blob-missing"
+    );
+}
+
 /// Bytes of all uploads of the setting.
 async fn uploads_len() -> usize {
     let setting = setting(0).await;

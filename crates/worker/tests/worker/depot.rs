@@ -58,6 +58,7 @@ fn one<T: Send + 'static>(item: T) -> Response<ReceiverStream<Result<T, Status>>
 #[tonic::async_trait]
 impl depot_server::Depot for LyingDepot {
     type GetStream = ReceiverStream<Result<v1::GetChunk, Status>>;
+    type GetUploadsStream = ReceiverStream<Result<v1::UploadParts, Status>>;
     type ListStream = ReceiverStream<Result<v1::ListPage, Status>>;
 
     async fn put(
@@ -83,6 +84,34 @@ impl depot_server::Depot for LyingDepot {
             })),
             None => Err(Status::not_found("no such object")),
         }
+    }
+
+    async fn get_uploads(
+        &self,
+        request: Request<v1::GetUploadsRequest>,
+    ) -> Result<Response<Self::GetUploadsStream>, Status> {
+        let asked = request.into_inner().digests;
+        self.gets.lock().unwrap().extend(asked.iter().cloned());
+        if self.stalls.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        let (sender, receiver) = mpsc::channel(asked.len() + 1);
+        let objects = self.objects.lock().unwrap();
+        for digest in asked {
+            let sent = objects.get(&digest).map(|bytes| v1::UploadParts {
+                parts: vec![v1::UploadPart {
+                    data: bytes.clone(),
+                    last: true,
+                }],
+            });
+            let missing = sent.is_none();
+            let sent = sent.ok_or_else(|| Status::not_found("no such object"));
+            sender.try_send(sent).unwrap();
+            if missing {
+                break;
+            }
+        }
+        Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
     async fn list(
