@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use siegel_attest::TrustAnchors;
-use siegel_ident::Budget;
+use siegel_ident::{Budget, KeyDigest};
 use siegel_policy::ClientLimits;
 use siegel_translog::LogAnchors;
 
@@ -14,6 +14,9 @@ pub struct ClientConfig {
     pub log: LogAnchors,
     /// Roots of the TEE vendors.
     pub trust: TrustAnchors,
+    /// Whose endorsements of binaries and programs it believes. If there are any, it takes no policy
+    /// that the voice of another key would satisfy. Empty: it leaves that to the policy.
+    pub endorsers: Vec<KeyDigest>,
     /// What it puts up with from one policy.
     pub limits: ClientLimits,
     /// What it spends in all, over every policy, pipeline, epoch and cluster.

@@ -7,6 +7,7 @@
 
 pub mod config;
 pub mod device;
+mod endorsed;
 pub mod odometer;
 pub mod refusal;
 pub mod verify;
@@ -14,6 +15,7 @@ pub mod words;
 
 pub use config::ClientConfig;
 pub use device::{Content, Device, Upload};
+pub use endorsed::EndorsementProof;
 pub use odometer::Odometer;
 pub use refusal::{ClientRefusal, DeviceRefusal};
 pub use verify::{Offer, VerifiedPolicy, verify};

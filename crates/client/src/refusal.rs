@@ -1,7 +1,8 @@
 //! Why a device does not upload.
 
 use siegel_attest::{DocumentError, Refusal};
-use siegel_ident::{Budget, BudgetError, Digest, PolicyDigest, Seconds, Timestamp};
+use siegel_endorse::{EndorseError, NotEndorsed};
+use siegel_ident::{Budget, BudgetError, Digest, KeyDigest, PolicyDigest, Seconds, Timestamp};
 use siegel_policy::{ColumnKind, NotAllowed, PolicyError};
 use siegel_program::ProgramError;
 use siegel_seal::{OpenError, SealError};
@@ -20,6 +21,32 @@ pub enum ClientRefusal {
     /// The policy is beyond this device's own limits, not in use, or for another log (I1).
     #[error(transparent)]
     Limits(NotAllowed),
+    /// This device believes certain endorsers, and the policy asks for nobody's endorsement (I1).
+    #[error(
+        "this device pins endorsers, and the policy demands no endorsement of its binaries and \
+         programs (I1)"
+    )]
+    EndorsersNotDemanded,
+    /// The policy would take the endorsement of a key that this device does not believe (I1).
+    #[error("the policy believes endorser {found}, whom this device does not pin (I1)")]
+    EndorserNotPinned {
+        /// That key.
+        found: KeyDigest,
+    },
+    /// More endorsements than are looked at (I14).
+    #[error("{found} endorsements are offered, at most {allowed} are looked at (I14)")]
+    TooManyEndorsements {
+        /// How many came.
+        found: usize,
+        /// How many are looked at.
+        allowed: usize,
+    },
+    /// One of the offered endorsements is not in the log, or is none (I1, I2).
+    #[error(transparent)]
+    Endorsement(EndorseError),
+    /// Something that the policy lets in is not endorsed as it demands (I3, I9, I11).
+    #[error(transparent)]
+    NotEndorsed(NotEndorsed),
     /// The genesis document does not parse.
     #[error("genesis: {0}")]
     Genesis(#[source] DocumentError),
@@ -85,12 +112,15 @@ pub enum ClientRefusal {
         /// SHA-256 of the note at hand.
         found: Digest,
     },
-    /// The checkpoint is older than the policy: the cluster spoke before the policy was public.
-    #[error("the checkpoint covers {size} entries, the policy is entry {log_index} (I1)")]
+    /// The checkpoint is older than the policy or an endorsement: the cluster spoke before that was
+    /// public.
+    #[error("the checkpoint covers {size} entries, the {what} is entry {log_index} (I1)")]
     CheckpointTooOld {
         /// Entries that it covers.
         size: u64,
-        /// Where the policy stands.
+        /// `policy` or `endorsement`.
+        what: &'static str,
+        /// Where that stands.
         log_index: u64,
     },
     /// Two checkpoints of one size with different roots: the log shows different things to
@@ -120,6 +150,12 @@ impl ClientRefusal {
             Self::Policy(_) => "policy-malformed",
             Self::PolicyProof(_) => "policy-not-logged",
             Self::Limits(error) | Self::Cluster(error) | Self::KeySuite(error) => error.code(),
+            Self::EndorsersNotDemanded => "endorsers-not-demanded",
+            Self::EndorserNotPinned { .. } => "endorser-not-pinned",
+            Self::TooManyEndorsements { .. } => "endorsements-too-many",
+            Self::Endorsement(EndorseError::NotLogged(_)) => "endorsement-not-logged",
+            Self::Endorsement(_) => "endorsement-malformed",
+            Self::NotEndorsed(error) => error.code(),
             Self::Genesis(_) => "genesis-malformed",
             Self::GenesisProof(_) => "genesis-not-logged",
             Self::ClusterLogKey => "cluster-log-key",
@@ -143,9 +179,11 @@ impl ClientRefusal {
         match self {
             Self::Policy(error) => error.invariant(),
             Self::Limits(error) | Self::Cluster(error) | Self::KeySuite(error) => error.invariant(),
-            Self::Genesis(_) => "I2",
+            Self::Endorsement(EndorseError::NotLogged(_)) => "I1",
+            Self::Endorsement(_) | Self::Genesis(_) => "I2",
+            Self::NotEndorsed(error) => error.invariant(),
             Self::KeyPolicy { .. } => "I3",
-            Self::Key(_) => "I14",
+            Self::Key(_) | Self::TooManyEndorsements { .. } => "I14",
             Self::KeyWindow { .. } | Self::KeyLifetime { .. } => "I9",
             Self::Evidence(error) => error.invariant(),
             _ => "I1",

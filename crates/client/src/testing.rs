@@ -4,6 +4,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, KeyBundle, Profile, TrustAnchors};
+use siegel_endorse::{Endorsement, testing as endorse};
 use siegel_ident::{Budget, Delta, Digest, EpochId, Measurement, NanoRho, Secret, Timestamp};
 use siegel_policy::testing::{measured, sample};
 use siegel_policy::{AccessPolicy, ClientLimits};
@@ -11,7 +12,7 @@ use siegel_seal::{KemPrivate, Suite, derive_kem};
 use siegel_translog::predicate;
 use siegel_translog::testing::{TestLog, TestSigner};
 
-use crate::{ClientConfig, ClientRefusal, Offer, VerifiedPolicy, verify};
+use crate::{ClientConfig, ClientRefusal, EndorsementProof, Offer, VerifiedPolicy, verify};
 
 /// The clock of every test: a day into the policy.
 pub(crate) const NOW: Timestamp = Timestamp(1_800_086_400);
@@ -19,6 +20,7 @@ pub(crate) const NOW: Timestamp = Timestamp(1_800_086_400);
 /// Changes to an honest world, made before anything is hashed or signed.
 pub(crate) struct Plan {
     pub(crate) policy: fn(&mut AccessPolicy),
+    pub(crate) endorse: fn(&mut Vec<Endorsement>),
     pub(crate) genesis: fn(&mut Genesis),
     pub(crate) bundle: fn(&mut KeyBundle),
     pub(crate) measurement: Measurement,
@@ -27,10 +29,12 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        let (policy, genesis, bundle) = (|_: &mut _| (), |_: &mut _| (), |_: &mut _| ());
+        let (policy, endorse) = (|_: &mut _| (), |_: &mut _| ());
+        let (genesis, bundle) = (|_: &mut _| (), |_: &mut _| ());
         let measurement = measured(3).measurement;
         Self {
             policy,
+            endorse,
             genesis,
             bundle,
             measurement,
@@ -43,10 +47,12 @@ impl Default for Plan {
 pub(crate) struct World {
     pub(crate) log: TestLog,
     pub(crate) signer: TestSigner,
+    pub(crate) endorser: TestSigner,
     pub(crate) cluster: Cluster,
     pub(crate) config: ClientConfig,
     pub(crate) policy: Vec<u8>,
     pub(crate) policy_bundle: Vec<u8>,
+    pub(crate) endorsements: Vec<EndorsementProof>,
     pub(crate) genesis: Vec<u8>,
     pub(crate) genesis_bundle: Vec<u8>,
     pub(crate) key_bundle: Vec<u8>,
@@ -70,6 +76,7 @@ impl World {
     pub(crate) fn with(plan: Plan) -> Self {
         let mut log = TestLog::new("log.example.test", [3; 32]);
         let signer = TestSigner::generate().unwrap();
+        let endorser = TestSigner::generate().unwrap();
         let cluster = Cluster::new();
         let genesis = cluster.genesis(&log, plan.genesis);
         let genesis_bytes = genesis.to_bytes().unwrap();
@@ -78,13 +85,18 @@ impl World {
         policy.log.origin = "log.example.test".into();
         policy.kms.cluster_id = genesis.cluster_id().unwrap();
         policy.kms.config = genesis.config.digest().unwrap();
+        policy.endorsers = vec![endorser.key().digest()];
         (plan.policy)(&mut policy);
         let policy_bytes = policy.to_bytes().unwrap();
+        let mut said = endorse::of_policy(&policy, policy.not_before, policy.not_after);
+        (plan.endorse)(&mut said);
 
         let publish = |log: &mut TestLog, name, bytes: &[u8], kind| {
             log.publish(&signer, name, bytes, kind).unwrap()
         };
         let genesis_bundle = publish(&mut log, "genesis", &genesis_bytes, predicate::GENESIS);
+        let endorsements = said.iter().map(|one| endorsed(&mut log, &endorser, one));
+        let endorsements = endorsements.collect();
         let policy_bundle = publish(&mut log, "policy", &policy_bytes, predicate::POLICY);
         let checkpoint = log.checkpoint();
 
@@ -107,6 +119,7 @@ impl World {
             trust: TrustAnchors {
                 simulation_root: Some(cluster.attester.public_key()),
             },
+            endorsers: vec![endorser.key().digest()],
             limits: ClientLimits::for_pipeline(
                 "org.example.words",
                 Profile::Simulation,
@@ -126,8 +139,10 @@ impl World {
             genesis: genesis_bytes,
             log,
             signer,
+            endorser,
             config,
             policy_bundle,
+            endorsements,
             genesis_bundle,
             key_bundle,
             checkpoint,
@@ -138,6 +153,7 @@ impl World {
         Offer {
             policy: &self.policy,
             policy_bundle: &self.policy_bundle,
+            endorsements: &self.endorsements,
             genesis: &self.genesis,
             genesis_bundle: &self.genesis_bundle,
             key_bundle: &self.key_bundle,
@@ -155,6 +171,15 @@ impl World {
     pub(crate) fn outcome(&self) -> &'static str {
         self.verify().err().map_or("ok", |refusal| refusal.code())
     }
+}
+
+/// An endorsement in the log, signed by this key.
+pub(crate) fn endorsed(log: &mut TestLog, by: &TestSigner, said: &Endorsement) -> EndorsementProof {
+    let document = said.to_bytes().unwrap();
+    let bundle = log
+        .publish(by, &said.name, &document, predicate::ENDORSEMENT)
+        .unwrap();
+    EndorsementProof { document, bundle }
 }
 
 impl Cluster {

@@ -7,7 +7,8 @@ use siegel_policy::{AccessPolicy, Policy};
 use siegel_seal::{KemPublic, UploadContext};
 use siegel_translog::{Checkpoint, LoggedEntry, predicate, verify_logged};
 
-use crate::{ClientConfig, ClientRefusal};
+use crate::endorsed::check_endorsed;
+use crate::{ClientConfig, ClientRefusal, EndorsementProof};
 
 /// What a client has fetched. None of it is trusted, all of it is exact bytes.
 #[derive(Clone, Copy)]
@@ -16,6 +17,8 @@ pub struct Offer<'a> {
     pub policy: &'a [u8],
     /// Proof that the policy is in the log: Sigstore v0.3 bundle.
     pub policy_bundle: &'a [u8],
+    /// Who vouches for the policy's binaries and programs; at most 64.
+    pub endorsements: &'a [EndorsementProof],
     /// The cluster's genesis, canonical JSON.
     pub genesis: &'a [u8],
     /// Proof that the genesis is in the log.
@@ -59,7 +62,8 @@ impl VerifiedPolicy {
     pub fn key(&self) -> &KemPublic {
         &self.key
     }
-    /// First second in which nothing more may be encrypted to it: of the key or of the policy.
+    /// First second in which nothing more may be encrypted to it: of the key, of the policy,
+    /// or of an endorsement that the policy needs.
     pub fn expires(&self) -> Timestamp {
         self.expires
     }
@@ -80,10 +84,11 @@ impl VerifiedPolicy {
 /// Checks an offer against the device's configuration at the device's own clock.
 ///
 /// In order: the policy parses and its exact bytes are in the pinned log; it is inside the device's
-/// limits, in use, and on that log; the genesis is in the log and is the cluster that the policy
+/// limits, in use, and on that log; its binaries and programs are endorsed as it demands, and by nobody
+/// whom the device does not believe; the genesis is in the log and is the cluster that the policy
 /// names, with the log key and vendor roots of this device; the key bundle is signed by that
 /// cluster, for this policy, in a suite and for a time that the policy allows; the checkpoint is
-/// of the pinned log, covers the policy, and is the one that the bundle names; fresh evidence binds
+/// of the pinned log, covers policy and endorsements, and is the one that the bundle names; fresh evidence binds
 /// key, cluster and checkpoint to a measurement that the policy names.
 ///
 /// # Errors
@@ -97,6 +102,7 @@ pub fn verify(
     let policy_entry = logged(config, offer.policy_bundle, offer.policy, predicate::POLICY)
         .map_err(ClientRefusal::PolicyProof)?;
     check_limits(config, &policy, now).map_err(ClientRefusal::Limits)?;
+    let endorsed = check_endorsed(config, &policy, offer.endorsements, now)?;
     let genesis = check_genesis(config, offer.genesis, &policy)?;
     let genesis_entry = logged(
         config,
@@ -113,14 +119,16 @@ pub fn verify(
         offer.checkpoint,
         &bundle,
         &policy_entry,
+        &endorsed.entries,
         &genesis_entry,
     )?;
     check_evidence(config, offer.evidence, &bundle, &genesis, &policy, now)?;
+    let ends = [Some(policy.not_after), endorsed.until];
     Ok(VerifiedPolicy {
         cluster: bundle.cluster_id,
         epoch: bundle.epoch,
         key,
-        expires: bundle.expires.min(policy.not_after),
+        expires: ends.into_iter().flatten().fold(bundle.expires, Ord::min),
         log_index: policy_entry.log_index,
         policy,
     })
@@ -204,6 +212,7 @@ fn check_checkpoint(
     note: &str,
     bundle: &KeyBundle,
     policy: &LoggedEntry,
+    endorsements: &[LoggedEntry],
     genesis: &LoggedEntry,
 ) -> Result<(), ClientRefusal> {
     let checkpoint = config
@@ -217,25 +226,31 @@ fn check_checkpoint(
             found,
         });
     }
-    if checkpoint.size <= policy.log_index {
-        let (size, log_index) = (checkpoint.size, policy.log_index);
-        return Err(ClientRefusal::CheckpointTooOld { size, log_index });
+    let endorsed = endorsements.iter().map(|entry| ("endorsement", entry));
+    for (what, entry) in std::iter::once(("policy", policy)).chain(endorsed) {
+        let (size, log_index) = (checkpoint.size, entry.log_index);
+        if size <= log_index {
+            return Err(ClientRefusal::CheckpointTooOld {
+                size,
+                what,
+                log_index,
+            });
+        }
     }
-    check_one_log(&checkpoint, policy, genesis)
+    let entries = [policy, genesis].into_iter().chain(endorsements);
+    check_one_log(&checkpoint, entries)
 }
 
-/// Three checkpoints of one log are at hand. Where two have the same size, they have the same root;
+/// Several checkpoints of one log are at hand. Where two have the same size, they have the same root;
 /// more needs consistency proofs, which the audit checks.
-fn check_one_log(
+fn check_one_log<'a>(
     checkpoint: &Checkpoint,
-    policy: &LoggedEntry,
-    genesis: &LoggedEntry,
+    entries: impl Iterator<Item = &'a LoggedEntry>,
 ) -> Result<(), ClientRefusal> {
-    let seen = [
-        (checkpoint.size, checkpoint.root),
-        (policy.tree_size, policy.root),
-        (genesis.tree_size, genesis.root),
-    ];
+    let seen = entries.map(|entry| (entry.tree_size, entry.root));
+    let seen: Vec<_> = std::iter::once((checkpoint.size, checkpoint.root))
+        .chain(seen)
+        .collect();
     let differs = |a: &(u64, Digest)| seen.iter().any(|b| a.0 == b.0 && a.1 != b.1);
     match seen.iter().find(|a| differs(a)) {
         Some((size, _)) => Err(ClientRefusal::Equivocation { size: *size }),

@@ -3,13 +3,16 @@
 
 use siegel_attest::simulated::Attester;
 use siegel_attest::{Profile, Role};
+use siegel_endorse::Endorsement;
 use siegel_ident::{Digest, Secret};
 use siegel_policy::testing::measured;
 use siegel_translog::Bundle;
 use siegel_translog::testing::{TestLog, TestSigner};
 
+mod endorsements;
+
 use super::*;
-use crate::testing::{NOW, Plan, World};
+use crate::testing::{NOW, Plan, World, endorsed};
 
 #[test]
 fn i1_an_honest_offer_verifies() {
@@ -17,7 +20,7 @@ fn i1_an_honest_offer_verifies() {
     let verified = world.verify().unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(verified.policy().bytes(), world.policy);
     assert_eq!(verified.cluster(), ClusterId::of(&world.genesis));
-    assert_eq!((verified.epoch(), verified.log_index()), (EpochId(1), 1));
+    assert_eq!((verified.epoch(), verified.log_index()), (EpochId(1), 4));
     assert_eq!(verified.expires(), Timestamp(NOW.0 + 3600));
     assert_eq!(verified.upload_context().policy, verified.policy().digest());
 }
@@ -301,14 +304,18 @@ fn i1_checkpoint_before_the_policy() {
 fn i1_log_that_equivocates() {
     let mut world = World::honest();
     let mut fork = TestLog::new("log.example.test", [3; 32]);
-    fork.append(b"a".to_vec());
-    fork.append(b"b".to_vec());
+    for _ in 0..5 {
+        fork.append(b"a".to_vec());
+    }
     world.rebind(&fork.checkpoint());
     assert_eq!(world.outcome(), "log-equivocates");
     // Of another size it cannot be seen here: that is the audit's and the witnesses' work.
     fork.append(b"c".to_vec());
     world.rebind(&fork.checkpoint());
     assert_eq!(world.outcome(), "ok");
+    // An endorsement shows a tree of its own.
+    world.endorse_again();
+    assert_eq!(world.outcome(), "log-equivocates");
 }
 
 /// I3. Evidence of a binary that the policy does not name.
@@ -424,6 +431,29 @@ fn i14_every_flipped_byte_is_refused() {
             at,
         );
     }
+    for which in 0..world.endorsements.len() {
+        let proof = &world.endorsements[which];
+        let refuse_proof = |what: &str, at: usize, changed: EndorsementProof| {
+            let mut endorsements = world.endorsements.clone();
+            endorsements[which] = changed;
+            let endorsements = &endorsements;
+            let offer = Offer {
+                endorsements,
+                ..good
+            };
+            refuse(&offer, what, at);
+        };
+        for at in (0..proof.document.len()).step_by(11) {
+            let document = flip(&proof.document, at);
+            let bundle = proof.bundle.clone();
+            refuse_proof("endorsement", at, EndorsementProof { document, bundle });
+        }
+        for at in (0..proof.bundle.len()).step_by(23) {
+            let bundle = flip(&proof.bundle, at);
+            let document = proof.document.clone();
+            refuse_proof("its proof", at, EndorsementProof { document, bundle });
+        }
+    }
     for at in 0..good.evidence.len() {
         refuse(
             &Offer {
@@ -455,6 +485,12 @@ impl World {
             Genesis::parse(&self.genesis).unwrap(),
             KeyBundle::parse(&self.key_bundle).unwrap(),
         )
+    }
+
+    /// The endorser says the first thing once more, after everything else.
+    fn endorse_again(&mut self) {
+        let said = Endorsement::parse(&self.endorsements[0].document).unwrap();
+        self.endorsements[0] = endorsed(&mut self.log, &self.endorser, &said);
     }
 
     /// The cluster signs and quotes again, over this checkpoint.
