@@ -6,9 +6,10 @@
 mod upload;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
-use siegel_client::{ClientConfig, Device, Odometer, Offer};
+use siegel_client::{ClientConfig, Device, EndorsementProof, Odometer, Offer, Words};
 use siegel_ident::{Budget, Secret, Transcript};
 use siegel_platform::rng;
 
@@ -21,6 +22,8 @@ pub struct OfferBytes {
     pub policy: Vec<u8>,
     /// Its log proof.
     pub policy_bundle: Vec<u8>,
+    /// Who vouches for its binaries and programs.
+    pub endorsements: Vec<EndorsementProof>,
     /// The genesis, canonical JSON.
     pub genesis: Vec<u8>,
     /// Its log proof.
@@ -44,7 +47,12 @@ pub struct ClientsOptions {
     pub seed: Option<[u8; 32]>,
     /// Clients at work at a time.
     pub concurrency: usize,
+    /// Hears the words of every client once, in any order: for figures that only a simulator has.
+    pub heard: Option<Heard>,
 }
+
+/// See [`ClientsOptions::heard`].
+pub type Heard = Arc<dyn Fn(&Words) + Send + Sync>;
 
 /// What became of all uploads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,6 +76,7 @@ impl OfferBytes {
         Offer {
             policy: &self.policy,
             policy_bundle: &self.policy_bundle,
+            endorsements: &self.endorsements,
             genesis: &self.genesis,
             genesis_bundle: &self.genesis_bundle,
             key_bundle: &self.key_bundle,

@@ -46,6 +46,8 @@ pub struct Cluster {
 pub struct MeasuredBinary {
     /// KMS, root or worker.
     pub part: Part,
+    /// File name of the executable.
+    pub file: String,
     /// SHA-256 of the executable. In-process: of the command itself.
     pub sha256: Digest,
     /// What its evidence will say.
@@ -245,6 +247,7 @@ impl Mode {
     /// Processes from these binaries; log and depot as `command serve … --launched`, or as tasks of
     /// this process where there is no command.
     pub fn processes(binaries: NodeBinaries, command: Option<PathBuf>) -> Self {
+        let binaries = Box::new(binaries);
         Self::Processes { binaries, command }
     }
 }

@@ -1,12 +1,14 @@
 //! What simulated clients have to say. It is plaintext: no `Debug` (I13), and it stays in the
 //! command that simulates the clients.
 
+mod crowd;
 mod held_out;
 mod jsonl;
 mod shakespeare;
 mod synthetic;
 mod zipf;
 
+pub use crowd::{Client, Clients};
 pub use jsonl::{MAX_LINE, read_jsonl};
 pub use shakespeare::{ArchiveError, FetchError, cache_dir, file_name, shakespeare};
 pub use synthetic::synthetic;
@@ -37,15 +39,19 @@ impl ClientData {
 /// All clients, in the order in which they first appear.
 pub struct Dataset {
     /// Those who upload; at least one.
-    pub clients: Vec<ClientData>,
+    pub clients: Clients,
     /// Those who never upload: a trained model is tried on them by the simulator.
-    pub held_out: Vec<ClientData>,
+    pub held_out: Clients,
 }
 
 impl Dataset {
     /// Clients who all upload.
     pub fn of(clients: Vec<ClientData>) -> Self {
-        let held_out = Vec::new();
+        Self::new(Clients::listed(clients))
+    }
+
+    fn new(clients: Clients) -> Self {
+        let held_out = Clients::listed(Vec::new());
         Self { clients, held_out }
     }
 }

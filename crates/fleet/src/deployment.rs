@@ -1,8 +1,11 @@
 //! A running pipeline with its operator: what `siegel simulate` and the end-to-end tests drive.
 
+mod endorse;
+
 use siegel_attest::{Genesis, KeyBundle, Profile, TrustAnchors};
-use siegel_client::ClientConfig;
-use siegel_ident::{Budget, Delta, EpochId, NanoRho, Seconds};
+use siegel_client::{ClientConfig, EndorsementProof};
+use siegel_endorse::{Build, Endorsement};
+use siegel_ident::{Budget, Delta, EpochId, KeyDigest, NanoRho, Seconds};
 use siegel_operator::{Operator, OperatorError, Published, ReceiptTrail};
 use siegel_policy::author::{self, AuthorError, Facts};
 use siegel_policy::{ClientLimits, Policy};
@@ -13,6 +16,7 @@ use siegel_translog::LogAnchors;
 use crate::FleetError;
 use crate::clients::OfferBytes;
 use crate::cluster::{Cluster, Mode, Options};
+use endorse::Provenance;
 
 /// What a simulated device spends at most: ρ = 2, no δ₀.
 pub const DEVICE_LIMIT: Budget = Budget {
@@ -34,6 +38,12 @@ pub struct Deployment {
     pub genesis_published: Published,
     /// The receipts that are in the log.
     pub trail: ReceiptTrail,
+    /// Who vouches for binaries and program: a key of its own, though in a simulation the same person
+    /// runs it.
+    endorser: PolicySigner,
+    /// What the endorser has said, as it stands in the log.
+    endorsements: Vec<Published>,
+    build: Option<Build>,
 }
 
 /// Why a deployment did not come up, or could not go on.
@@ -57,31 +67,82 @@ pub enum DeploymentError {
 }
 
 impl Deployment {
-    /// Starts all parts, and publishes the genesis.
+    /// Starts all parts, and publishes the genesis and the endorsements of what was started.
     ///
     /// # Errors
     /// [`DeploymentError`]; everything that was started is ended.
     pub async fn start(mode: Mode, options: Options) -> Result<Self, DeploymentError> {
         let key_file = options.dir.join("operator-key.pem");
+        let endorser_file = options.dir.join("endorser-key.pem");
+        let (program, provenance) = (options.program, Provenance::of(&mode));
         let cluster = Cluster::start(mode, options).await?;
         let errand = "the operator's key and log";
         let log_error = |source| OperatorError::Log { errand, source };
         let signer = PolicySigner::load_or_create(&key_file).map_err(log_error)?;
+        let endorser = PolicySigner::load_or_create(&endorser_file).map_err(log_error)?;
         let log = LogClient::new(&cluster.log_url()).map_err(log_error)?;
         let (net, kms) = (cluster.net(), cluster.kms());
         let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?;
         let (genesis, genesis_published) = operator.publish_genesis().await?;
         let trail = ReceiptTrail::of(&genesis)?;
-        Ok(Self {
+        let mut deployment = Self {
             cluster,
             operator,
             genesis,
             genesis_published,
             trail,
-        })
+            endorser,
+            endorsements: Vec::new(),
+            build: None,
+        };
+        let measured = deployment.cluster.measured();
+        deployment.build = provenance.build(measured);
+        let now = deployment.cluster.clock().now();
+        let said = endorse::binaries(measured, deployment.build.clone(), now);
+        deployment.endorse(&said, &provenance.files()).await?;
+        deployment
+            .endorse(&endorse::program(program, now), &[])
+            .await?;
+        Ok(deployment)
     }
 
-    /// Compiles a policy for this cluster: its measurements, and one program under its own name.
+    /// Publishes an endorsement by this deployment's endorser; from now on it goes with every policy
+    /// that demands endorsements. `files` are what it names by digest.
+    ///
+    /// # Errors
+    /// [`OperatorError`] of the log.
+    pub async fn endorse(
+        &mut self,
+        endorsement: &Endorsement,
+        files: &[&[u8]],
+    ) -> Result<(), OperatorError> {
+        let published = self
+            .operator
+            .publish_endorsement(&self.endorser, endorsement, files);
+        self.endorsements.push(published.await?);
+        Ok(())
+    }
+
+    /// The endorser's key, as policies and devices name it.
+    pub fn endorser(&self) -> KeyDigest {
+        self.endorser.key().digest()
+    }
+
+    /// How the executed binaries were built, if anybody knows.
+    pub fn build(&self) -> Option<&Build> {
+        self.build.as_ref()
+    }
+
+    /// What the endorser has said, if the policy demands endorsements.
+    pub fn endorsements(&self, policy: &Policy) -> &[Published] {
+        match policy.endorsers.is_empty() {
+            true => &[],
+            false => &self.endorsements,
+        }
+    }
+
+    /// Compiles a policy for this cluster: its measurements, one program under its own name, and the
+    /// endorser.
     ///
     /// # Errors
     /// [`AuthorError`] with the line of the file.
@@ -100,6 +161,7 @@ impl Deployment {
         facts
             .programs
             .insert(program.name().to_owned(), program.digest());
+        facts.endorsers.push(self.endorser());
         Ok(author::build(toml, &facts)?)
     }
 
@@ -116,7 +178,10 @@ impl Deployment {
             .publish_program(program.bytes().to_vec())
             .await?;
         let published = self.operator.publish_policy(policy).await?;
-        self.operator.register_policy(&published).await?;
+        let endorsements = self.endorsements(policy);
+        self.operator
+            .register_policy(&published, endorsements)
+            .await?;
         Ok(published)
     }
 
@@ -138,6 +203,7 @@ impl Deployment {
         let offer = OfferBytes {
             policy: published.bytes.clone(),
             policy_bundle: published.bundle.clone(),
+            endorsements: self.endorsements(policy).iter().map(proof).collect(),
             genesis: self.genesis_published.bytes.clone(),
             genesis_bundle: self.genesis_published.bundle.clone(),
             key_bundle: stapled.bundle,
@@ -150,14 +216,15 @@ impl Deployment {
 
     /// The configuration of a simulated device. Anchors are this deployment's own; the limits are
     /// fixed here, so that a policy that asks for more is refused by every device (I1).
-    pub fn client_config(&self, pipeline: &str) -> ClientConfig {
+    pub fn client_config(&self, policy: &Policy) -> ClientConfig {
         ClientConfig {
             log: self.log_anchors(),
             trust: TrustAnchors {
                 simulation_root: self.cluster.config().simulation_root,
             },
+            endorsers: self.pinned(policy),
             limits: ClientLimits::for_pipeline(
-                pipeline,
+                &policy.pipeline,
                 Profile::Simulation,
                 DEVICE_LIMIT,
                 DEVICE_KEY_TTL,
@@ -166,10 +233,26 @@ impl Deployment {
         }
     }
 
+    /// Whom devices and auditors of a simulation pin: its endorser. Nobody where the policy was
+    /// written without endorsers, since then there is nothing that the simulation could vouch for.
+    pub fn pinned(&self, policy: &Policy) -> Vec<KeyDigest> {
+        match policy.endorsers.is_empty() {
+            true => Vec::new(),
+            false => vec![self.endorser()],
+        }
+    }
+
     /// Name and key of this deployment's log.
     pub fn log_anchors(&self) -> LogAnchors {
         let config = self.cluster.config();
         LogAnchors::unwitnessed(&config.log_origin, config.log_key)
+    }
+}
+
+fn proof(published: &Published) -> EndorsementProof {
+    EndorsementProof {
+        document: published.bytes.clone(),
+        bundle: published.bundle.clone(),
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Nothing here is measured or trusted. See OVERVIEW.md.
 
-pub mod binaries;
 #[cfg(feature = "simulation")]
 pub mod clients;
 #[cfg(feature = "simulation")]
@@ -27,3 +26,4 @@ pub mod supervisor;
 #[cfg(feature = "simulation")]
 pub use error::FleetError;
 pub use role::{Part, ProcessName};
+pub use siegel_recipe as binaries;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use siegel_attest::Genesis;
+use siegel_attest::{Genesis, Profile};
 use siegel_fleet::binaries::{BuildProfile, Request, find};
 use siegel_fleet::cluster::{Cluster, Mode, Options};
 use siegel_fleet::parts::{DepotConfig, LogConfig, PartError, serve_depot, serve_log};
@@ -42,6 +42,7 @@ async fn processes() {
     let request = Request {
         dir: None,
         profile: BuildProfile::Dev,
+        flavour: Profile::Simulation,
         offline: true,
     };
     let binaries = find(&request, &mut |_| ()).unwrap();

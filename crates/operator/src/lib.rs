@@ -4,6 +4,7 @@
 //! runs, and fetches what the key service opens. It can delay all of it; what it carries is checked
 //! where it arrives.
 
+mod endorse;
 mod error;
 mod operator;
 mod publish;

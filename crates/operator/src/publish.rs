@@ -1,10 +1,11 @@
 //! Publishing: genesis, programs and policies go into the log, their bytes into the archive.
 
 use bytes::Bytes;
-use siegel_attest::Genesis;
+use siegel_attest::{Genesis, KeyOffer};
 use siegel_ident::{PolicyDigest, ProgramDigest};
 use siegel_keys::StapledBundle;
 use siegel_policy::Policy;
+use siegel_rekor::PolicySigner;
 use siegel_translog::{Bundle, Statement, predicate};
 use siegel_wire::v1::ObjectKind;
 
@@ -39,24 +40,30 @@ impl Operator {
         Ok((genesis, published))
     }
 
-    /// Publishes a policy, and registers it with the key service on the proof of that.
+    /// Publishes a policy.
     ///
     /// # Errors
-    /// Any [`OperatorError`]; the key service names the rule that a policy breaks.
+    /// Any [`OperatorError`] of the log.
     pub async fn publish_policy(&self, policy: &Policy) -> Result<Published, OperatorError> {
         let name = policy.name.clone();
         self.publish(&name, predicate::POLICY, policy.bytes().to_vec())
             .await
     }
 
-    /// Registers a published policy with the key service.
+    /// Registers a published policy with the key service, with the endorsements that it demands;
+    /// none for a policy that demands none.
     ///
     /// # Errors
     /// [`OperatorError::Kms`] with the rule that it breaks.
-    pub async fn register_policy(&self, policy: &Published) -> Result<(), OperatorError> {
+    pub async fn register_policy(
+        &self,
+        policy: &Published,
+        endorsements: &[Published],
+    ) -> Result<(), OperatorError> {
         let errand = "registering the policy";
+        let proofs: Vec<_> = endorsements.iter().map(Published::proof).collect();
         self.courier
-            .register_policy(self.request(), &policy.bytes, &policy.bundle)
+            .register_policy(self.request(), &policy.bytes, &policy.bundle, &proofs)
             .await
             .map_err(|source| OperatorError::Kms { errand, source })
     }
@@ -76,7 +83,8 @@ impl Operator {
             .await
     }
 
-    /// The key of a policy's present epoch, with evidence over the log's present checkpoint.
+    /// The key of a policy's present epoch, with evidence over the log's present checkpoint. The log
+    /// gets the whole offer, so that an auditor sees the evidence that clients see (I1).
     ///
     /// # Errors
     /// [`OperatorError`] of key service or log.
@@ -96,6 +104,17 @@ impl Operator {
             .key_bundle(self.request(), policy, checkpoint.as_bytes())
             .await
             .map_err(|source| OperatorError::Kms { errand, source })?;
+        let wrong = |why: &dyn std::fmt::Display| OperatorError::document("key offer", why);
+        let offer = KeyOffer {
+            schema: KeyOffer::SCHEMA.into(),
+            bundle: String::from_utf8(stapled.bundle.clone()).map_err(|why| wrong(&why))?,
+            signature: stapled.signature.clone(),
+            evidence: stapled.evidence.clone(),
+            checkpoint: checkpoint.clone(),
+        };
+        let bytes = offer.to_bytes().map_err(|why| wrong(&why))?;
+        let name = format!("key-offer-{policy}");
+        self.publish(&name, predicate::KEY_OFFER, bytes).await?;
         Ok((stapled, checkpoint))
     }
 
@@ -105,13 +124,25 @@ impl Operator {
         predicate_type: &str,
         bytes: Vec<u8>,
     ) -> Result<Published, OperatorError> {
+        self.publish_by(&self.signer, name, predicate_type, bytes)
+            .await
+    }
+
+    /// The same under another key than the operator's.
+    pub(crate) async fn publish_by(
+        &self,
+        signer: &PolicySigner,
+        name: &str,
+        predicate_type: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Published, OperatorError> {
         let errand = "publishing to the log";
         let failed = |source| OperatorError::Log { errand, source };
         let statement = Statement::about(name, &bytes, predicate_type);
-        let envelope = self.signer.sign(&statement).map_err(failed)?;
+        let envelope = signer.sign(&statement).map_err(failed)?;
         let bundle = self
             .log
-            .publish(&envelope, &self.signer.key(), &bytes)
+            .publish(&envelope, &signer.key(), &bytes)
             .await
             .map_err(failed)?;
         let log_index = index_of(&bundle)?;

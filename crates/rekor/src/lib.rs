@@ -21,7 +21,7 @@ pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
 pub use server::serve;
-pub use signer::PolicySigner;
+pub use signer::{PolicySigner, read_public_key};
 pub use store::Storage;
 
 /// Largest object of the archive, in bytes.

@@ -10,6 +10,7 @@ use crate::error::RekorError;
 use crate::pem;
 
 const LABEL: &str = "PRIVATE KEY";
+const PUBLIC_LABEL: &str = "PUBLIC KEY";
 
 /// A publisher's key. No `Debug`: it holds the private key.
 pub struct PolicySigner {
@@ -74,6 +75,19 @@ impl PolicySigner {
     }
 }
 
+/// The public key in a PEM file: of a private key (PKCS#8), or a public one (SPKI, as
+/// `openssl pkey -pubout` writes it).
+///
+/// # Errors
+/// As [`PolicySigner::load`].
+pub fn read_public_key(path: &Path) -> Result<SpkiKey, RekorError> {
+    match pem::read(path, PUBLIC_LABEL) {
+        Ok(Some(der)) => SpkiKey::from_spki_der(der.expose())
+            .map_err(|_| pem::wrong(path, "not a P-256 key in SPKI form")),
+        _ => PolicySigner::load(path).map(|signer| signer.key()),
+    }
+}
+
 fn new_pkcs8() -> Result<ring::pkcs8::Document, RekorError> {
     EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new())
         .map_err(|_| no_randomness())
@@ -108,6 +122,28 @@ mod tests {
         assert_eq!(PolicySigner::load(&path).unwrap().key(), made.key());
         let statement = Statement::about("policy/demo", b"x", predicate::POLICY);
         made.sign(&statement).unwrap().verify(&made.key()).unwrap();
+    }
+
+    // Catches a public key that is read as another, or a file that is taken for one.
+    #[test]
+    fn a_public_key_is_read_from_either_kind_of_file() {
+        use base64::Engine as _;
+        let dir = tempfile::tempdir().unwrap();
+        let (private, public) = (dir.path().join("private"), dir.path().join("public"));
+        let key = PolicySigner::load_or_create(&private).unwrap().key();
+        let der = base64::engine::general_purpose::STANDARD.encode(key.spki_der());
+        let write = |body: &str| {
+            let text = format!("-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n");
+            std::fs::write(&public, text).unwrap();
+        };
+        write(&der);
+        assert_eq!(read_public_key(&private).unwrap(), key);
+        assert_eq!(read_public_key(&public).unwrap(), key);
+        write(&der[4..]);
+        assert!(read_public_key(&public).is_err());
+        std::fs::write(&public, "hello").unwrap();
+        assert!(read_public_key(&public).is_err());
+        assert!(read_public_key(&dir.path().join("absent")).is_err());
     }
 
     #[test]

@@ -92,19 +92,24 @@ fn seal_one(
     let Some(client) = data.clients.get(at) else {
         return Ok(Vec::new());
     };
+    let (client, words) = (&*client, client.words());
+    if let Some(heard) = &options.heard {
+        heard(&words);
+    }
     match &options.seed {
         Some(seed) => {
             let stream = derived(seed, "client randomness", &client.name);
             let mut rng = ChaCha20Rng::from_seed(*stream.expose());
-            seal_with(&mut rng, client, offer, options, clock)
+            seal_with(&mut rng, client, words, offer, options, clock)
         }
-        None => seal_with(&mut rng::os_rng(), client, offer, options, clock),
+        None => seal_with(&mut rng::os_rng(), client, words, offer, options, clock),
     }
 }
 
 fn seal_with(
     rng: &mut impl CryptoRng,
     client: &ClientData,
+    words: Words,
     offer: &OfferBytes,
     options: &ClientsOptions,
     clock: &dyn Clock,
@@ -119,7 +124,7 @@ fn seal_with(
     let text = Zeroizing::new(client.text());
     let text = first(&text, policy.bounds.max_items_per_user as usize);
     let mut uploads = Vec::new();
-    for (part, words) in parts(client.words()).iter().enumerate() {
+    for (part, words) in parts(words).iter().enumerate() {
         let content = |kind: ColumnKind| match kind {
             ColumnKind::Words => Ok(Content::Words(words)),
             ColumnKind::Text => Ok(Content::Text(if part == 0 { text } else { "" })),

@@ -112,6 +112,7 @@ impl Nursery {
             .filter_map(of)
             .map(|(part, image)| MeasuredBinary {
                 part,
+                file: image.file_name(),
                 sha256: image.digest(),
                 reference: ReferenceValue {
                     tee: TeeKind::Simulated,

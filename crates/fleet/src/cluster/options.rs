@@ -16,7 +16,7 @@ pub enum Mode {
     /// One process each, on loopback.
     Processes {
         /// The measured binaries.
-        binaries: NodeBinaries,
+        binaries: Box<NodeBinaries>,
         /// The executable `siegel` for log and depot; without it they are tasks of this process.
         command: Option<PathBuf>,
     },

@@ -13,12 +13,9 @@ impl Dataset {
     /// upload, nobody is held out.
     #[must_use]
     pub fn hold_out(self) -> Self {
-        let (held_out, clients): (Vec<_>, Vec<_>) = self
-            .clients
-            .into_iter()
-            .partition(|client| is_held_out(&client.name));
+        let (held_out, clients) = self.clients.partition(is_held_out);
         if clients.is_empty() {
-            return Self::of(held_out);
+            return Self::new(held_out);
         }
         Self { clients, held_out }
     }
@@ -36,7 +33,7 @@ fn is_held_out(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::ClientData;
+    use crate::data::{ClientData, Clients};
 
     fn clients(names: impl Iterator<Item = usize>) -> Dataset {
         let client = |n| ClientData {
@@ -46,8 +43,8 @@ mod tests {
         Dataset::of(names.map(client).collect())
     }
 
-    fn names(clients: &[ClientData]) -> Vec<&str> {
-        clients.iter().map(|client| client.name.as_str()).collect()
+    fn names(clients: &Clients) -> Vec<String> {
+        clients.iter().map(|client| client.name.clone()).collect()
     }
 
     // Catches a share that is not a tenth, a client on both sides or on none, and a split that

@@ -122,17 +122,30 @@ mod tests {
 {"text":"","client":"a"}
 {"client":"b","text":"the end-of it"}"#;
         let data = read(text, None).ok().unwrap();
-        let names: Vec<_> = data.clients.iter().map(|c| c.name.as_str()).collect();
+        let names: Vec<_> = data.clients.iter().map(|c| c.name.clone()).collect();
         assert_eq!(names, ["b", "a"]);
-        let words: Vec<_> = data.clients[0].words().iter().map(str::to_owned).collect();
+        let words: Vec<_> = data
+            .clients
+            .get(0)
+            .unwrap()
+            .words()
+            .iter()
+            .map(str::to_owned)
+            .collect();
         assert_eq!(words, ["cat's", "end", "it", "of", "paw", "the"]);
         assert_eq!(
-            (data.clients[1].texts.len(), data.clients[1].words().len()),
+            (
+                data.clients.get(1).unwrap().texts.len(),
+                data.clients.get(1).unwrap().words().len()
+            ),
             (1, 0)
         );
         let capped = read(text, Some(1)).ok().unwrap();
         assert_eq!(
-            (capped.clients.len(), capped.clients[0].words().len()),
+            (
+                capped.clients.len(),
+                capped.clients.get(0).unwrap().words().len()
+            ),
             (1, 6)
         );
     }
@@ -177,7 +190,7 @@ mod tests {
         let data = read(format!("\u{feff}{row}\n").as_bytes(), None)
             .ok()
             .unwrap();
-        assert_eq!(data.clients[0].name, "a");
+        assert_eq!(data.clients.get(0).unwrap().name, "a");
         let later = format!("{row}\n\u{feff}{row}\n");
         assert!(matches!(
             read(later.as_bytes(), None),

@@ -62,6 +62,12 @@ impl Image {
         self.digest
     }
 
+    /// Its file name; for showing only.
+    pub fn file_name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     /// Where it was opened; for showing only.
     pub fn path(&self) -> &Path {
         &self.path

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use siegel_attest::Profile;
 use siegel_fleet::binaries::{BuildProfile, Request, find};
 use siegel_fleet::clients::{self, ClientsError, ClientsOptions, UploadReport};
 use siegel_fleet::cluster::{Mode, Options};
@@ -50,6 +51,7 @@ pub(crate) async fn processes() -> Mode {
     let request = Request {
         dir: None,
         profile: BuildProfile::Dev,
+        flavour: Profile::Simulation,
         offline: true,
     };
     let found = tokio::task::spawn_blocking(move || find(&request, &mut |_| ()));
@@ -103,9 +105,10 @@ impl World {
         let (offer, epoch) = offer.unwrap();
         let offer = Arc::new(offer);
         let options = ClientsOptions {
-            config: self.deployment.client_config(&self.policy.pipeline),
+            config: self.deployment.client_config(&self.policy),
             seed: Some([1; 32]),
             concurrency: 16,
+            heard: None,
         };
         let depot = self.deployment.operator.depot();
         let clock = self.deployment.cluster.clock();

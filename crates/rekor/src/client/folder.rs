@@ -20,23 +20,26 @@ pub struct FolderLog {
 }
 
 impl FolderLog {
-    /// The log in this folder.
+    /// The log in this folder. A damaged checkpoint is no reason to refuse: that is for whoever
+    /// reads it to judge.
     ///
     /// # Errors
-    /// [`RekorError::NotFound`] unless it has a checkpoint.
+    /// [`RekorError::NotFound`] unless it has a checkpoint; [`RekorError::Io`].
     pub fn open(dir: &Path) -> Result<Self, RekorError> {
         let log = Self {
             dir: dir.to_owned(),
             cursor: Arc::default(),
         };
-        log.checkpoint()?;
-        Ok(log)
+        match log.checkpoint() {
+            Ok(_) | Err(RekorError::Damaged(_)) => Ok(log),
+            Err(e) => Err(e),
+        }
     }
 
     /// The signed note, unverified.
     ///
     /// # Errors
-    /// [`RekorError::NotFound`], [`RekorError::Io`].
+    /// [`RekorError::NotFound`], [`RekorError::Damaged`], [`RekorError::Io`].
     pub fn checkpoint(&self) -> Result<String, RekorError> {
         read_checkpoint(&self.dir)?
             .ok_or_else(|| RekorError::NotFound(format!("a log in {}", self.dir.display())))

@@ -182,7 +182,10 @@ pub(crate) fn read_object(path: &Path) -> Result<Option<Vec<u8>>, RekorError> {
 /// All of the entry file; also for readers without the lock.
 pub(crate) fn open_entries(dir: &Path) -> Result<File, RekorError> {
     let path = dir.join("entries");
-    let mut file = File::open(&path).map_err(|e| RekorError::io("reading entries", &path, e))?;
+    let mut file = File::open(&path).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => RekorError::Damaged(format!("{} is missing", path.display())),
+        _ => RekorError::io("reading entries", &path, e),
+    })?;
     let mut magic = vec![0; MAGIC.len()];
     match file.read_exact(&mut magic) {
         Ok(()) if magic == MAGIC => Ok(file),
