@@ -1,7 +1,7 @@
 //! What the auditor knows beforehand. It comes from the auditor, never from the log.
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::{ClusterId, Digest};
+use siegel_ident::{ClusterId, Digest, KeyDigest};
 use siegel_translog::LogAnchors;
 
 /// The auditor's own trust anchors.
@@ -17,6 +17,10 @@ pub struct AuditAnchors {
     /// reported, its root not checked.
     #[serde(default)]
     pub simulation_root: Option<Digest>,
+    /// Keys whose endorsements the auditor believes. Empty: whoever a policy names is believed, and
+    /// the report says so. A policy can add a demand, it chooses no anchors (I3).
+    #[serde(default)]
+    pub endorsers: Vec<KeyDigest>,
     /// Checkpoints of this log seen earlier, or by others: the log must have grown from each.
     #[serde(default)]
     pub known_checkpoints: Vec<KnownCheckpoint>,
@@ -51,6 +55,7 @@ impl AuditAnchors {
             log,
             clusters: Vec::new(),
             simulation_root: None,
+            endorsers: Vec::new(),
             known_checkpoints: Vec::new(),
         }
     }

@@ -1,7 +1,8 @@
 //! The reading half: checkpoint, entries, archive. What it all means is decided in `replay`.
 
+use siegel_endorse::Voice;
 use siegel_ident::Digest;
-use siegel_policy::Finding;
+use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{Checkpoint, ProofError, Tree, merkle};
 
@@ -23,6 +24,9 @@ pub enum AuditError {
     /// The anchors cannot be enforced, as when they ask for witnesses.
     #[error("anchors: {0}")]
     Anchors(#[source] ProofError),
+    /// The log is not the pinned one.
+    #[error("the log's checkpoint is not one of the pinned log: {0}")]
+    Checkpoint(#[source] ProofError),
     /// The log or its archive cannot be reached.
     #[error("cannot read the log: {0}")]
     Source(#[from] RekorError),
@@ -39,8 +43,15 @@ pub enum AuditError {
 pub async fn audit(log: &LogReader, anchors: &AuditAnchors) -> Result<AuditReport, AuditError> {
     anchors.log.check().map_err(AuditError::Anchors)?;
     let mut findings = Findings::default();
-    let note = log.checkpoint().await?;
-    let checkpoint = match anchors.log.verify_checkpoint(&note) {
+    let verified = match log.checkpoint().await {
+        Ok(note) => anchors
+            .log
+            .verify_checkpoint(&note)
+            .map_err(|e| e.to_string()),
+        Err(e @ (RekorError::Damaged(_) | RekorError::TooLong { .. })) => Err(e.to_string()),
+        Err(e) => return Err(e.into()),
+    };
+    let checkpoint = match verified {
         Ok(checkpoint) => checkpoint,
         Err(e) => {
             let message = format!("the log's checkpoint is not one of the pinned log: {e}");
@@ -62,8 +73,46 @@ pub async fn audit(log: &LogReader, anchors: &AuditAnchors) -> Result<AuditRepor
         let message = "UNWITNESSED: nobody but the log's operator vouches that all see this log";
         findings.warning("log-unwitnessed", "I1", message);
     }
-    replay.judge(anchors, &mut findings);
+    let whole = (tree.size(), tree.root()) == (checkpoint.size, checkpoint.root);
+    replay.judge(anchors, whole.then_some(&tree), &mut findings);
+    if checkpoint.size > 0 && !replay.has_runs() {
+        findings.info(
+            "no-run",
+            "no run was registered: there was nothing to spend or release",
+        );
+    }
     Ok(report(anchors, Some(&checkpoint), counts, replay, findings))
+}
+
+/// What all endorsers in a log have said.
+#[derive(Debug)]
+pub struct Voices {
+    /// The endorsements, in the order of the log; none if what it shows is not what it signed.
+    pub voices: Vec<Voice>,
+    /// The errors in the log, worst first; without them the list is whole.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads the endorsements in a log, as [`audit`] does; nothing else is judged.
+///
+/// # Errors
+/// [`AuditError::Checkpoint`] if the log is another than the pinned one, else as [`audit`].
+pub async fn voices(log: &LogReader, anchors: &AuditAnchors) -> Result<Voices, AuditError> {
+    anchors.log.check().map_err(AuditError::Anchors)?;
+    let note = log.checkpoint().await?;
+    let checkpoint = anchors.log.verify_checkpoint(&note);
+    let checkpoint = checkpoint.map_err(AuditError::Checkpoint)?;
+    let (mut counts, mut replay) = (Counts::default(), Replay::default());
+    let mut findings = Findings::default();
+    let tree = read_entries(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
+    check_tree(&tree, &checkpoint, anchors, &mut findings);
+    let mut voices = replay.world.voices;
+    if (tree.size(), tree.root()) != (checkpoint.size, checkpoint.root) {
+        voices.clear();
+    }
+    let mut findings = findings.finish();
+    findings.retain(|finding| finding.severity == Severity::Error);
+    Ok(Voices { voices, findings })
 }
 
 async fn read_entries(

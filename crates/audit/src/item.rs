@@ -5,6 +5,8 @@ use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{HashedRekord, SpkiKey, Statement, dsse, predicate};
 
+use crate::source;
+
 /// An entry whose signature, statement and artifact were all found and checked.
 pub(crate) struct Item {
     /// Place in the log.
@@ -14,6 +16,8 @@ pub(crate) struct Item {
     /// SHA-256 of the artifact.
     pub(crate) artifact: Digest,
     pub(crate) kind: Kind,
+    /// What is wrong with the bytes that the artifact names.
+    pub(crate) named: Vec<Finding>,
 }
 
 /// What the artifact is, with its exact bytes where they are needed.
@@ -22,6 +26,8 @@ pub(crate) enum Kind {
     Genesis(Vec<u8>),
     Receipt(Vec<u8>),
     Program,
+    Endorsement(Vec<u8>),
+    KeyOffer(Vec<u8>),
     /// A predicate type that this version does not know.
     Other(String),
 }
@@ -53,17 +59,25 @@ pub(crate) async fn open(
         predicate::POLICY => ("policy", "I1"),
         predicate::GENESIS => ("genesis", "I1"),
         predicate::PROGRAM => ("program", "I1"),
+        predicate::ENDORSEMENT => ("endorsement", "I1"),
+        predicate::KEY_OFFER => ("key offer", "I1"),
         _ => ("artifact", "I1"),
     };
     let bytes = match fetch(log, index, &statement.digest, what, invariant).await? {
         Ok(bytes) => bytes,
         Err(finding) => return Ok(Err(finding)),
     };
+    let mut named = Vec::new();
+    if statement.predicate_type == predicate::ENDORSEMENT {
+        named = source::check(log, index, &bytes).await?;
+    }
     let kind = match statement.predicate_type.as_str() {
         predicate::RECEIPT => Kind::Receipt(bytes),
         predicate::POLICY => Kind::Policy(bytes),
         predicate::GENESIS => Kind::Genesis(bytes),
         predicate::PROGRAM => Kind::Program,
+        predicate::ENDORSEMENT => Kind::Endorsement(bytes),
+        predicate::KEY_OFFER => Kind::KeyOffer(bytes),
         other => Kind::Other(other.chars().take(200).collect()),
     };
     Ok(Ok(Item {
@@ -71,6 +85,7 @@ pub(crate) async fn open(
         signer: record.key,
         artifact: statement.digest,
         kind,
+        named,
     }))
 }
 
@@ -81,7 +96,7 @@ fn statement(record: &HashedRekord, pae: &[u8]) -> Result<Statement, siegel_tran
 
 /// Bytes from the archive. That they are missing is a finding, that the archive cannot be reached
 /// is not: it says nothing about the log.
-async fn fetch(
+pub(crate) async fn fetch(
     log: &LogReader,
     index: u64,
     digest: &Digest,
@@ -98,6 +113,7 @@ async fn fetch(
             e @ (RekorError::OtherBytes { .. }
             | RekorError::TooLong { .. }
             | RekorError::Refused { .. }
+            | RekorError::Io { .. }
             | RekorError::Damaged(_)),
         ) => {
             let why = format!("its {what} {digest} cannot be read from the archive: {e}");
@@ -107,7 +123,7 @@ async fn fetch(
     }
 }
 
-fn wrong(index: u64, id: &str, invariant: &str, why: &str) -> Finding {
+pub(crate) fn wrong(index: u64, id: &str, invariant: &str, why: &str) -> Finding {
     Finding::new(
         Severity::Error,
         id,

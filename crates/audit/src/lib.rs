@@ -2,11 +2,9 @@
 //!
 //! [`audit`] trusts nothing but its [`AuditAnchors`]: it reads every entry, checks that together they
 //! are the signed checkpoint, gets the bytes behind each entry from the archive by digest, and
-//! holds the receipts of each cluster against its genesis, the logged policies and their budgets.
-//!
-//! What it cannot see: receipts that were never logged at the *end* of a chain (unless the anchors
-//! say how many there must be), a log that shows others something else (witnesses are not built
-//! yet), and whether anything happened outside the key service.
+//! holds each cluster's receipts against its genesis, the evidence of its keys, the logged policies,
+//! their endorsements and their budgets. `OVERVIEW.md` has the picture, the findings, and what an
+//! audit cannot see.
 
 mod anchors;
 mod findings;
@@ -14,12 +12,18 @@ mod gather;
 mod item;
 mod replay;
 mod report;
+mod search;
+mod source;
+#[cfg(any(test, feature = "test-util"))]
+pub mod testing;
 
 pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
-pub use gather::{AuditError, audit};
+pub use gather::{AuditError, Voices, audit, voices};
 pub use report::{
-    AuditReport, Counts, LogReport, PipelineReport, PolicyReport, RunReport, RunState, Verdict,
+    AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport, RunReport,
+    RunState, Verdict,
 };
+pub use search::{Found, Search, SearchError, search};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,10 @@
 //! The result of an audit.
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::{Budget, ClusterId, Digest, ObjectDigest, PolicyDigest, ProgramDigest, RunId};
+use siegel_ident::{
+    Budget, ClusterId, Digest, KeyDigest, ObjectDigest, PolicyDigest, ProgramDigest, RunId,
+    Timestamp,
+};
 use siegel_policy::Finding;
 
 /// One verdict, and what it rests on.
@@ -64,6 +67,10 @@ pub struct Counts {
     pub receipts: u64,
     /// Program bundles.
     pub programs: u64,
+    /// Endorsements.
+    pub endorsements: u64,
+    /// Key offers: key bundles with their evidence.
+    pub key_offers: u64,
     /// Statements of other kinds.
     pub other: u64,
     /// Entries whose bytes are missing or wrong.
@@ -88,6 +95,28 @@ pub struct PolicyReport {
     pub delta: String,
     /// True if a cluster has taken it up.
     pub registered: bool,
+    /// Who vouches for what it lets in; what nobody vouches for is a finding.
+    pub endorsed: Vec<EndorsedReport>,
+}
+
+/// One thing that a policy lets in, by the endorsement that lasts longest of those that count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndorsedReport {
+    /// `kms`, `root`, `worker` or `program`.
+    pub role: String,
+    /// Measurement of the binary, or digest of the program.
+    pub digest: Digest,
+    /// Who vouches for it.
+    pub endorser: KeyDigest,
+    /// First second in which nobody does any more.
+    pub until: Timestamp,
+    /// The Git commit it was built from, if the endorser names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// SHA-256 of the recipe it was built by, if the endorser names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Digest>,
 }
 
 /// A run.

@@ -7,6 +7,7 @@ use siegel_ident::{Budget, ClusterId, EpochId, PolicyDigest, RunId, Timestamp};
 use super::World;
 use super::account::Account;
 use super::chain::LoggedReceipt;
+use super::epochs::Epoch;
 use super::runs::Run;
 use crate::findings::Findings;
 use crate::gather::short;
@@ -19,15 +20,10 @@ pub(crate) struct Cluster {
     pub(crate) pipelines: BTreeMap<String, Account>,
     pub(crate) epochs: BTreeMap<EpochId, Epoch>,
     pub(crate) runs: BTreeMap<RunId, Run>,
+    /// Until when each registered policy is endorsed.
+    pub(crate) covers: BTreeMap<PolicyDigest, Timestamp>,
     /// Runs in the order of their registration.
     order: Vec<RunId>,
-}
-
-/// A key epoch.
-pub(crate) struct Epoch {
-    pub(crate) policy: PolicyDigest,
-    pub(crate) expires: Timestamp,
-    pub(crate) over: bool,
 }
 
 /// Where a finding goes, and what it is about.
@@ -64,6 +60,7 @@ pub(super) fn replay(
         pipelines: BTreeMap::new(),
         epochs: BTreeMap::new(),
         runs: BTreeMap::new(),
+        covers: BTreeMap::new(),
         order: Vec::new(),
     };
     for receipt in &chain {

@@ -1,12 +1,12 @@
-//! What each receipt may say, given all before it: policies, epochs, and the way to the runs.
+//! What each receipt may say, given all before it: policies, and the way to epochs and runs.
 
-use siegel_ident::{Budget, EpochId, PolicyDigest, RunId, Timestamp};
+use siegel_ident::{Budget, PolicyDigest};
 use siegel_ledger::Fact;
 
 use super::World;
 use super::account::Account;
 use super::chain::LoggedReceipt;
-use super::cluster::{Cluster, Epoch, Says, words};
+use super::cluster::{Cluster, Says, words};
 
 impl Cluster {
     /// Checks one fact and takes it as happened, so that one error does not bring ten more.
@@ -19,17 +19,19 @@ impl Cluster {
                 log_index,
                 total,
                 spent,
+                endorsed_until,
             } => {
                 policy_is_logged(world, self, *policy, *log_index, logged.index, says);
                 policy_says(world, *policy, pipeline, *predecessor, *total, says);
                 self.policy_registered(*policy, pipeline, *predecessor, *total, *spent, says);
+                self.endorsed_as_stated(world, *policy, *endorsed_until, logged.index, says);
             }
             Fact::EpochOpened {
                 epoch,
                 policy,
                 expires,
             } => {
-                self.epoch_opened(world, *epoch, *policy, *expires, says);
+                self.epoch_opened(world, *epoch, *policy, *expires, logged.index, says);
             }
             Fact::EpochExpired { epoch, runs } => self.epoch_expired(*epoch, runs, says),
             Fact::RunRegistered { .. } => self.run_registered(world, logged, says),
@@ -84,100 +86,6 @@ impl Cluster {
         }
         running_total(account, spent, says);
         (account.current, account.total) = (policy, total);
-    }
-
-    fn epoch_opened(
-        &mut self,
-        world: &World,
-        epoch: EpochId,
-        policy: PolicyDigest,
-        expires: Timestamp,
-        says: &mut Says<'_>,
-    ) {
-        let current = self
-            .pipelines
-            .values()
-            .any(|account| account.current == policy);
-        says.must(
-            current,
-            "epoch-policy",
-            "I3",
-            "the epoch's policy is not a current one",
-        );
-        let newest = self
-            .epochs
-            .last_key_value()
-            .map_or(EpochId(0), |(id, _)| *id);
-        says.must(
-            epoch > newest,
-            "epoch-order",
-            "I9",
-            "the epoch's number was used before",
-        );
-        if let Some(rules) = world
-            .policies
-            .get(&policy)
-            .map(|logged| logged.policy.rules())
-        {
-            let latest = self.clock.plus(rules.key_ttl).min(rules.not_after);
-            let fits = self.clock < expires && expires <= latest;
-            says.must(
-                fits,
-                "epoch-ttl",
-                "I9",
-                "the epoch lives longer than its policy allows",
-            );
-            let open = rules.check_window(self.clock).is_ok();
-            says.must(
-                open,
-                "policy-window",
-                "I9",
-                "the policy is not in use at that time",
-            );
-        }
-        self.epochs.insert(
-            epoch,
-            Epoch {
-                policy,
-                expires,
-                over: false,
-            },
-        );
-    }
-
-    fn epoch_expired(&mut self, epoch: EpochId, stated: &[RunId], says: &mut Says<'_>) {
-        let clock = self.clock;
-        let Some(found) = self.epochs.get_mut(&epoch).filter(|found| !found.over) else {
-            says.error("epoch-unknown", "I9", "the epoch that expired was not open");
-            return;
-        };
-        says.must(
-            found.expires <= clock,
-            "epoch-early",
-            "I9",
-            "the epoch expired before its time",
-        );
-        found.over = true;
-        let mut erased = Vec::new();
-        for (id, run) in &mut self.runs {
-            if run.epochs.contains(&epoch) && !run.erased {
-                says.must(
-                    !run.is_open(),
-                    "run-not-ended",
-                    "I9",
-                    "a run outlived its epoch",
-                );
-                run.erased = true;
-                erased.push(*id);
-            }
-        }
-        let all = stated == erased;
-        says.must(
-            all,
-            "epoch-runs",
-            "I9",
-            "the runs that lost their keys are not those over the epoch",
-        );
     }
 }
 

@@ -3,15 +3,22 @@
 mod account;
 mod chain;
 mod cluster;
+mod cover;
+mod endorsements;
+mod epochs;
 mod facts;
 mod genesis;
+mod offers;
 mod policies;
 mod runs;
 mod steps;
+mod wrong;
 
 use std::collections::BTreeMap;
 
-use siegel_ident::{ClusterId, PolicyDigest, ProgramDigest};
+use siegel_endorse::Voice;
+use siegel_ident::{ClusterId, EpochId, PolicyDigest, ProgramDigest};
+use siegel_translog::Tree;
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
@@ -19,6 +26,7 @@ use crate::item::{Item, Kind};
 use crate::report::{Counts, PipelineReport, PolicyReport, RunReport};
 use chain::LoggedReceipt;
 use genesis::LoggedGenesis;
+use offers::{LoggedOffer, OfferedKey};
 use policies::LoggedPolicy;
 
 /// All that was read, sorted by what it is; then judged.
@@ -37,11 +45,20 @@ pub(crate) struct World {
     pub(crate) policies: BTreeMap<PolicyDigest, LoggedPolicy>,
     /// Program to its first place in the log.
     pub(crate) programs: BTreeMap<ProgramDigest, u64>,
+    /// Endorsements, in the order of the log.
+    pub(crate) voices: Vec<Voice>,
+    /// Key offers that are not judged yet.
+    pub(crate) offers: Vec<LoggedOffer>,
+    /// The keys of those that are good, in the order of the log.
+    pub(crate) keys: BTreeMap<(ClusterId, EpochId), Vec<OfferedKey>>,
 }
 
 impl Replay {
     /// Sorts in one opened entry.
-    pub(crate) fn take(&mut self, item: Item, counts: &mut Counts, findings: &mut Findings) {
+    pub(crate) fn take(&mut self, mut item: Item, counts: &mut Counts, findings: &mut Findings) {
+        for finding in std::mem::take(&mut item.named) {
+            findings.add(finding);
+        }
         match &item.kind {
             Kind::Policy(bytes) => {
                 counts.policies += 1;
@@ -67,6 +84,14 @@ impl Replay {
                     .entry(item.artifact.into())
                     .or_insert(item.index);
             }
+            Kind::Endorsement(bytes) => {
+                counts.endorsements += 1;
+                endorsements::take(&mut self.world, &item, bytes, findings);
+            }
+            Kind::KeyOffer(bytes) => {
+                counts.key_offers += 1;
+                offers::take(&mut self.world, &item, bytes, findings);
+            }
             Kind::Other(kind) => {
                 counts.other += 1;
                 let message = format!(
@@ -79,11 +104,18 @@ impl Replay {
     }
 
     /// Judges all of it, once everything is there: the log orders entries by arrival, and a
-    /// courier may bring receipts in any order.
-    pub(crate) fn judge(&mut self, anchors: &AuditAnchors, findings: &mut Findings) {
+    /// courier may bring receipts in any order. `tree` is absent if the log is not known as a whole.
+    pub(crate) fn judge(
+        &mut self,
+        anchors: &AuditAnchors,
+        tree: Option<&Tree>,
+        findings: &mut Findings,
+    ) {
         genesis::judge(&self.world, anchors, findings);
         self.left_open(anchors, findings);
         policies::judge(&self.world, anchors, findings);
+        endorsements::judge(&self.world, anchors, findings);
+        offers::judge(&mut self.world, anchors, tree, findings);
         let mut receipts = std::mem::take(&mut self.receipts);
         for expected in &anchors.clusters {
             receipts.entry(expected.id).or_default();
@@ -91,7 +123,10 @@ impl Replay {
         for (id, logged) in receipts {
             let expected = anchors.clusters.iter().find(|cluster| cluster.id == id);
             let chain = chain::order(&self.world, id, logged, expected, findings);
+            let known = expected.and_then(|cluster| cluster.receipts);
+            let all = known.is_some_and(|count| chain.len() as u64 >= count);
             if let Some(replayed) = cluster::replay(&mut self.world, id, chain, findings) {
+                replayed.keys_are_vouched_for(&self.world, all, findings);
                 let (runs, budgets) = replayed.into_reports();
                 self.runs.extend(runs);
                 self.budgets.extend(budgets);
@@ -128,6 +163,12 @@ impl Replay {
                            checked";
             findings.warning("anchors-no-simulation-root", "I11", message);
         }
+        let mut policies = self.world.policies.values();
+        let demands = policies.any(|logged| !logged.policy.endorsers.is_empty());
+        if demands && anchors.endorsers.is_empty() {
+            let message = "the anchors pin no endorser: whoever the policies name was believed";
+            findings.warning("anchors-no-endorser", "I3", message);
+        }
         if anchors.known_checkpoints.is_empty() {
             let message = "the anchors know no earlier checkpoint: a log rewritten by its own key \
                            cannot be seen";
@@ -162,12 +203,17 @@ impl Replay {
         }
     }
 
+    /// Some receipt tells of a run.
+    pub(crate) fn has_runs(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
     pub(crate) fn into_reports(self) -> (Vec<PolicyReport>, Vec<RunReport>, Vec<PipelineReport>) {
         let mut policies: Vec<_> = self
             .world
             .policies
             .values()
-            .map(LoggedPolicy::report)
+            .map(|policy| policy.report(&self.world.voices))
             .collect();
         policies.sort_by_key(|policy| policy.log_index);
         (policies, self.runs, self.budgets)

@@ -1,8 +1,9 @@
 //! Policies in the log: do they parse, what does the lint say, whose are they?
 
+use siegel_endorse::Voice;
 use siegel_policy::{AccessPolicy, Finding, Policy, lint};
 
-use super::World;
+use super::{World, endorsements};
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
 use crate::gather::short;
@@ -19,7 +20,7 @@ pub(crate) struct LoggedPolicy {
 }
 
 impl LoggedPolicy {
-    pub(super) fn report(&self) -> PolicyReport {
+    pub(super) fn report(&self, voices: &[Voice]) -> PolicyReport {
         PolicyReport {
             sha256: self.policy.digest(),
             log_index: self.first_index(),
@@ -28,10 +29,11 @@ impl LoggedPolicy {
             epsilon: self.policy.privacy.epsilon.to_string(),
             delta: self.policy.privacy.delta.to_string(),
             registered: self.registered,
+            endorsed: endorsements::report(voices, &self.policy),
         }
     }
 
-    fn first_index(&self) -> u64 {
+    pub(super) fn first_index(&self) -> u64 {
         self.indices.first().copied().unwrap_or(u64::MAX)
     }
 }
@@ -68,6 +70,15 @@ pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findin
         let (policy, name) = (&logged.policy, label(&logged.policy));
         if let Err(e) = policy.check_log(&anchors.log.origin, anchors.log.witnesses) {
             findings.error("policy-other-log", "I1", format!("policy {name}: {e}"));
+        }
+        if let Some(before) = policy.predecessor.and_then(|id| world.policies.get(&id))
+            && before.policy.pipeline != policy.pipeline
+        {
+            let message = format!(
+                "policy {name} replaces one of pipeline {:?}: its budget is not that one's",
+                before.policy.pipeline
+            );
+            findings.error("policy-other-pipeline", "I6", message);
         }
         match world.clusters.get(&policy.kms.cluster_id) {
             None => {

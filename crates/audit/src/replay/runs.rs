@@ -58,8 +58,16 @@ impl Cluster {
         };
         self.debit(pipeline, *policy, *cost, *spent, says);
         self.epochs_fit(*policy, epochs, *deadline, says);
+        self.keys_were_offered(world, epochs, logged.index, says);
+        self.is_endorsed(world, *policy, logged.index, says);
         if let Some(found) = world.policies.get(policy) {
             let rules = found.policy.rules();
+            says.must(
+                rules.pipeline == *pipeline,
+                "run-other-pipeline",
+                "I6",
+                "the run's policy is one of another pipeline",
+            );
             let allowed = rules.check_program(program);
             allowed.unwrap_or_else(|e| says.error("program-not-allowed", "I3", e));
             let enough = rules.check_blobs(*blob_count);
@@ -165,6 +173,27 @@ impl Cluster {
                     "I9",
                     format!("epoch {id} is not one of its policy"),
                 ),
+            }
+        }
+    }
+
+    /// I1: what the run reads was encrypted to a key whose evidence was public before. That an
+    /// epoch has no such key at all is found when all receipts are replayed.
+    fn keys_were_offered(
+        &self,
+        world: &World,
+        epochs: &[EpochId],
+        index: u64,
+        says: &mut Says<'_>,
+    ) {
+        for id in epochs {
+            let Some(epoch) = self.epochs.get(id) else {
+                continue;
+            };
+            let mut keys = world.keys_of(self.id, *id).filter(|key| epoch.is_of(key));
+            if keys.next().is_some_and(|first| first.index > index) {
+                let why = format!("the key offer of epoch {id} was logged after the run");
+                says.error("evidence-late", "I1", why);
             }
         }
     }

@@ -159,6 +159,14 @@ impl Run {
                 "the steps cost more than, or other than, was debited",
             ),
         }
+        if let Some(release) = release {
+            says.must(
+                !self.releases.contains(release),
+                "release-twice",
+                "I6",
+                "names the release of an earlier step as its own",
+            );
+        }
         (self.step, self.head, self.used) = (*step, checkpoint.digest(), *used);
         self.releases.extend(*release);
     }

@@ -5,9 +5,8 @@ use siegel_ident::{Digest, Timestamp};
 use siegel_rekor::LogReader;
 use siegel_translog::predicate;
 
-use super::history::lived;
-use super::scene::Scene;
 use super::{errors, ids};
+use crate::testing::{Scene, receipts};
 use crate::{AuditAnchors, ExpectedCluster, audit};
 
 /// Genesis documents against the anchors and against each other.
@@ -93,6 +92,21 @@ async fn policies_that_are_not_what_they_say() {
     assert_eq!(errors(&report), ["policy-cluster-unknown"]);
     let report = published(|p| p.kms.config = siegel_ident::ConfigDigest::of(b"x")).await;
     assert_eq!(errors(&report), ["policy-other-cluster"]);
+    // I6: a successor of another pipeline's policy.
+    let scene = Scene::new();
+    scene.birth().await;
+    let first = scene.policy();
+    let bytes = first.to_bytes().unwrap();
+    scene
+        .publish(&scene.author, predicate::POLICY, &bytes)
+        .await;
+    let mut second = scene.successor(siegel_ident::PolicyDigest::of(&bytes));
+    second.pipeline = "org.example.other".into();
+    let bytes = second.to_bytes().unwrap();
+    scene
+        .publish(&scene.author, predicate::POLICY, &bytes)
+        .await;
+    assert_eq!(errors(&scene.audit().await), ["policy-other-pipeline"]);
     // Lint findings keep their severity: a production policy over simulated TEEs is an error.
     let report = published(|policy| {
         policy.profile = siegel_attest::Profile::Production;
@@ -142,11 +156,7 @@ async fn a_genesis_logged_after_its_policy_is_said() {
 #[tokio::test]
 async fn i1_receipts_without_a_genesis_are_found() {
     let scene = Scene::new();
-    let elsewhere = Scene {
-        genesis: scene.genesis.clone(),
-        ..Scene::new()
-    };
-    let receipts = lived(&elsewhere).await;
+    let receipts = receipts(&scene).await;
     scene.log_receipts(&receipts).await;
     assert_eq!(errors(&scene.audit().await), ["receipts-without-genesis"]);
 }

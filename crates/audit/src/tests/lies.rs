@@ -5,8 +5,7 @@ use siegel_ident::{Digest, EpochId, Fencing, PolicyDigest, ProgramDigest, Step, 
 use siegel_ledger::{Fact, Receipt};
 
 use super::errors;
-use super::history::lived;
-use super::scene::{START, Scene, budget};
+use crate::testing::{START, Scene, budget, lived};
 
 /// Bends the receipt with this number (as listed at [`lived`]).
 fn bend(receipts: &mut [Receipt], seq: usize, change: impl FnOnce(&mut Fact)) {
@@ -213,6 +212,36 @@ async fn every_lie_in_a_receipt_is_found() {
                     PolicyRegistered,
                     pipeline = "org.example.other".to_owned()
                 );
+            },
+        ),
+        (
+            "run-other-pipeline",
+            "a run that another pipeline pays for",
+            |r| {
+                set!(
+                    r,
+                    3,
+                    RunRegistered,
+                    pipeline = "org.example.other".to_owned()
+                );
+            },
+        ),
+        (
+            "release-twice",
+            "a step with an earlier step's release",
+            |r| {
+                let Fact::StepCommitted { release: first, .. } = r[4].fact.clone() else {
+                    panic!("receipt 5");
+                };
+                set!(r, 6, StepCommitted, release = first);
+            },
+        ),
+        (
+            "endorsement-misquoted",
+            "an end that no endorsement has",
+            |r| {
+                let end = Some(Timestamp(START + 99_999));
+                set!(r, 1, PolicyRegistered, endorsed_until = end);
             },
         ),
         ("run-policy", "a run under a superseded policy", |r| {

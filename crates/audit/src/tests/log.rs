@@ -1,12 +1,11 @@
 //! The log itself: empty, withheld, rewritten, another's.
 
 use siegel_ident::Digest;
-use siegel_rekor::{FolderLog, Log, LogKey, LogReader, PolicySigner, Storage};
+use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
 use siegel_translog::predicate;
 
-use super::history::lived;
-use super::scene::{Scene, log_key};
 use super::{errors, ids};
+use crate::testing::{Scene, Signer, lived, log_key};
 use crate::{AuditAnchors, AuditError, ExpectedCluster, KnownCheckpoint, Verdict, audit};
 
 #[tokio::test]
@@ -38,6 +37,7 @@ async fn what_the_anchors_leave_open_is_said() {
         [
             "anchors-no-cluster",
             "anchors-no-simulation-root",
+            "anchors-no-endorser",
             "anchors-no-checkpoint"
         ]
     );
@@ -47,10 +47,23 @@ async fn what_the_anchors_leave_open_is_said() {
         receipts: None,
     }];
     full.simulation_root = scene.genesis.config.simulation_root.map(Digest::from_bytes);
+    full.endorsers = vec![scene.endorser.key().digest()];
     let without_count = open(full.clone()).await;
     assert_eq!(without_count[0], "anchors-no-receipt-count");
     full.clusters[0].receipts = Some(receipts.len() as u64);
     assert_eq!(open(full).await, ["anchors-no-checkpoint"]);
+}
+
+/// Catches: "good" over a log in which nothing was ever run, without a word.
+#[tokio::test]
+async fn a_log_without_a_run_is_good_and_says_so() {
+    let scene = Scene::new();
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts[..2]).await;
+    let report = scene.audit().await;
+    assert!(report.ok && ids(&report).contains(&"no-run"));
+    scene.log_receipts(&receipts[..3]).await;
+    assert!(!ids(&scene.audit().await).contains(&"no-run"));
 }
 
 /// I1, I17. Catches: an auditor that skips what it cannot read.
@@ -217,7 +230,7 @@ async fn over_http_as_well() {
 #[tokio::test]
 async fn i14_findings_are_bounded() {
     let scene = Scene::new();
-    let stranger = PolicySigner::generate().unwrap();
+    let stranger = Signer::generate();
     for i in 0..1010u32 {
         scene
             .publish_bare(&stranger, predicate::POLICY, &i.to_be_bytes(), false)

@@ -1,11 +1,13 @@
 //! Logs that are as they should be, and logs that lie in one way each.
 
 mod births;
+mod endorsements;
 mod history;
 mod lies;
 mod log;
+mod offers;
 mod receipts;
-mod scene;
+mod search;
 
 use siegel_policy::Severity;
 
@@ -26,4 +28,14 @@ fn ids(report: &AuditReport) -> Vec<&str> {
         .iter()
         .map(|finding| finding.id.as_str())
         .collect()
+}
+
+/// An error finding with this id and invariant, whose message has these words.
+fn found(report: &AuditReport, id: &str, invariant: &str, words: &str) -> bool {
+    report.findings.iter().any(|finding| {
+        finding.severity == Severity::Error
+            && finding.id == id
+            && finding.invariant.as_deref() == Some(invariant)
+            && finding.message.contains(words)
+    })
 }

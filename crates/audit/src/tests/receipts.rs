@@ -1,13 +1,11 @@
 //! The chain: gaps, broken links, forks, strangers; what must be in the log before it.
 
-use siegel_ident::{ClusterId, RunId, Timestamp};
+use siegel_ident::{ClusterId, EpochId, PolicyDigest, RunId, Timestamp};
 use siegel_ledger::{Fact, Receipt};
-use siegel_rekor::PolicySigner;
 use siegel_translog::predicate;
 
 use super::errors;
-use super::history::lived;
-use super::scene::{PROGRAM, Scene, chained};
+use crate::testing::{PROGRAM, START, Scene, Signer, chained, lived, receipts};
 
 /// I17. Catches: a receipt left out in the middle, at the start, and links that do not hold.
 #[tokio::test]
@@ -83,7 +81,7 @@ async fn a_receipt_that_the_cluster_did_not_sign_is_ignored_with_a_warning() {
     scene.log_receipts(&receipts).await;
     let mut forged = receipts[..4].to_vec();
     forged[3].at = Timestamp(forged[3].at.0 + 1);
-    let stranger = PolicySigner::generate().unwrap();
+    let stranger = Signer::generate();
     let body = chained(scene.id(), &forged).pop().unwrap();
     scene.publish(&stranger, predicate::RECEIPT, &body).await;
     let report = scene.audit().await;
@@ -109,19 +107,17 @@ async fn i6_a_pipeline_with_two_budgets_is_said() {
 async fn i1_a_program_logged_after_its_run_is_found() {
     let scene = Scene::new();
     let genesis = scene.genesis.to_bytes().unwrap();
-    let receipts = {
-        let elsewhere = Scene {
-            genesis: scene.genesis.clone(),
-            ..Scene::new()
-        };
-        lived(&elsewhere).await
-    };
+    let receipts = receipts(&scene).await;
     scene
         .publish(&scene.author, predicate::GENESIS, &genesis)
         .await;
+    scene.endorse().await;
     let policy = scene.policy().to_bytes().unwrap();
     let (index, _) = scene
         .publish(&scene.author, predicate::POLICY, &policy)
+        .await;
+    scene
+        .offer(PolicyDigest::of(&policy), EpochId(1), START)
         .await;
     let mut receipts = receipts[..4].to_vec();
     if let Fact::PolicyRegistered { log_index, .. } = &mut receipts[0].fact {
@@ -138,7 +134,9 @@ async fn i1_a_program_logged_after_its_run_is_found() {
 #[tokio::test]
 async fn i1_a_policy_logged_after_its_registration_is_found() {
     let scene = Scene::new();
-    let mut receipts = lived(&scene).await;
+    scene.birth().await;
+    scene.endorse().await;
+    let mut receipts = receipts(&scene).await;
     receipts.truncate(1);
     // Where the policy will stand when it is logged again, behind the receipt.
     let next = scene.log.size() + 1;

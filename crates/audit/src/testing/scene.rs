@@ -1,45 +1,65 @@
-//! A log, a cluster and a publisher that do what they are told, right or wrong.
+//! A log, and the cluster, publisher and endorser in it.
 
+use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
 use siegel_ident::{
-    Budget, ClusterId, Delta, Digest, Measurement, NanoRho, ProgramDigest, Seconds, Secret,
-    Timestamp,
+    Budget, ClusterId, Delta, Digest, Measurement, NanoRho, PolicyDigest, ProgramDigest, Seconds,
+    Secret, Timestamp,
 };
 use siegel_ledger::Receipt;
 use siegel_policy::{
     AccessPolicy, Adjacency, Bounds, Column, ColumnKind, InputSchema, KmsRule, LogRule, Mechanism,
     Privacy, Recipient, RoleRule, Roles, Unit,
 };
-use siegel_rekor::{Log, LogKey, LogReader, PolicySigner, Storage};
-use siegel_translog::{HashedRekord, LogAnchors, Statement, predicate};
+use siegel_rekor::{Log, LogKey, LogReader, Storage};
+use siegel_translog::{Bundle, Envelope, HashedRekord, LogAnchors, Statement, predicate};
 
+use super::{Signer, Told};
 use crate::{AuditAnchors, AuditReport, audit};
 
-pub(super) const START: u64 = 1_700_000_000;
-pub(super) const TTL: u64 = 1000;
-pub(super) const PIPELINE: &str = "org.example.words";
-pub(super) const PROGRAM: &[u8] = b"a program";
+/// When the first policy begins, and the first receipt is written.
+pub const START: u64 = 1_700_000_000;
+/// How long keys live, in seconds.
+pub const TTL: u64 = 1000;
+/// The pipeline of both policies.
+pub const PIPELINE: &str = "org.example.words";
+/// The bytes of the one program.
+pub const PROGRAM: &[u8] = b"a program";
 const ORIGIN: &str = "log.example.test";
 
-pub(super) struct Scene {
-    pub(super) log: Log,
-    pub(super) cluster: PolicySigner,
-    pub(super) author: PolicySigner,
-    pub(super) genesis: Genesis,
+/// A log, and who writes in it.
+pub struct Scene {
+    /// Where all of it is written.
+    pub log: Log,
+    /// Signs receipts and key bundles.
+    pub cluster: Signer,
+    /// Publishes policies, programs and the genesis.
+    pub author: Signer,
+    /// Whom the policies believe.
+    pub endorser: Signer,
+    /// The simulation root.
+    pub attester: Attester,
+    /// The cluster's birth.
+    pub genesis: Genesis,
+    /// What is done otherwise than it should be.
+    pub told: Told,
 }
 
-pub(super) fn log_key() -> LogKey {
+/// The key of every scene's log.
+pub fn log_key() -> LogKey {
     LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap()
 }
 
-pub(super) fn budget(rho: u64, delta: u64) -> Budget {
+/// A budget of so much ρ (nano-zCDP) and δ₀ (2⁻⁶⁴).
+pub fn budget(rho: u64, delta: u64) -> Budget {
     Budget {
         rho_nano: NanoRho(rho),
         delta0: Delta(delta),
     }
 }
 
-pub(super) fn reference(name: &str) -> ReferenceValue {
+/// The simulated measurement of a name.
+pub fn reference(name: &str) -> ReferenceValue {
     ReferenceValue {
         tee: TeeKind::Simulated,
         measurement: Measurement::of(name.as_bytes()),
@@ -47,18 +67,21 @@ pub(super) fn reference(name: &str) -> ReferenceValue {
 }
 
 impl Scene {
-    pub(super) fn new() -> Self {
+    /// In memory.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
         Self::over(Log::open(&Storage::Memory, log_key()).unwrap())
     }
 
     /// On a given log.
-    pub(super) fn over(log: Log) -> Self {
-        let cluster = PolicySigner::generate().unwrap();
+    pub fn over(log: Log) -> Self {
+        let cluster = Signer::generate();
+        let attester = Attester::new(&Secret::new([4; 32])).unwrap();
         let LogAnchors { origin, key, .. } = log.anchors();
         let config = ClusterConfig {
             schema: ClusterConfig::SCHEMA.to_owned(),
             profile: Profile::Simulation,
-            simulation_root: Some([5; 32]),
+            simulation_root: Some(attester.public_key()),
             peers: vec![reference("kms")],
             min_voters: 3,
             log_origin: origin,
@@ -75,16 +98,21 @@ impl Scene {
         Self {
             log,
             cluster,
-            author: PolicySigner::generate().unwrap(),
+            author: Signer::generate(),
+            endorser: Signer::generate(),
+            attester,
             genesis,
+            told: Told::default(),
         }
     }
 
-    pub(super) fn id(&self) -> ClusterId {
+    /// The cluster's id.
+    pub fn id(&self) -> ClusterId {
         self.genesis.cluster_id().unwrap()
     }
 
-    pub(super) fn policy(&self) -> AccessPolicy {
+    /// The first policy of [`super::lived`].
+    pub fn policy(&self) -> AccessPolicy {
         AccessPolicy {
             schema: AccessPolicy::SCHEMA.to_owned(),
             name: "words".to_owned(),
@@ -118,7 +146,7 @@ impl Scene {
                     kind: ColumnKind::Words,
                 }],
             },
-            suites: vec![1],
+            suites: vec![1, 2],
             key_ttl: Seconds(TTL),
             privacy: Privacy {
                 unit: Unit::Installation,
@@ -134,46 +162,53 @@ impl Scene {
             min_blobs: 2,
             public_counters: Vec::new(),
             recipients: vec![Recipient::Public],
+            endorsers: vec![self.endorser.key().digest()],
             rebuilders: 0,
         }
     }
 
+    /// The second one: it replaces `first` and lowers the total.
+    pub fn successor(&self, first: PolicyDigest) -> AccessPolicy {
+        let mut policy = self.policy();
+        (policy.predecessor, policy.privacy.total) = (Some(first), budget(95, 50));
+        policy
+    }
+
     /// Archives and logs a statement; returns its place in the log and its proof.
-    pub(super) async fn publish(
-        &self,
-        signer: &PolicySigner,
-        kind: &str,
-        artifact: &[u8],
-    ) -> (u64, Vec<u8>) {
+    pub async fn publish(&self, signer: &Signer, kind: &str, artifact: &[u8]) -> (u64, Vec<u8>) {
         self.archive(artifact).await;
         self.publish_bare(signer, kind, artifact, true).await
     }
 
-    /// Logs a statement without its artifact, and with or without the signed bytes.
-    pub(super) async fn publish_bare(
+    /// Logs a statement in another log, without the bytes.
+    pub(super) async fn publish_in(
         &self,
-        signer: &PolicySigner,
+        log: &Log,
+        signer: &Signer,
+        kind: &str,
+        artifact: &[u8],
+    ) -> (u64, Vec<u8>) {
+        let envelope = signer.sign(&Statement::about("test", artifact, kind));
+        submit(log, envelope, signer).await
+    }
+
+    /// Logs a statement without its artifact, and with or without the signed bytes.
+    pub async fn publish_bare(
+        &self,
+        signer: &Signer,
         kind: &str,
         artifact: &[u8],
         with_statement: bool,
     ) -> (u64, Vec<u8>) {
-        let envelope = signer
-            .sign(&Statement::about("test", artifact, kind))
-            .unwrap();
+        let envelope = signer.sign(&Statement::about("test", artifact, kind));
         if with_statement {
             self.archive(&envelope.pae()).await;
         }
-        let entry = self
-            .log
-            .submit(&HashedRekord::of(&envelope, &signer.key()))
-            .await
-            .unwrap();
-        let index = entry.log_index;
-        let bundle = siegel_translog::Bundle::new(envelope, &signer.key(), entry);
-        (index, bundle.to_json().unwrap())
+        submit(&self.log, envelope, signer).await
     }
 
-    pub(super) async fn archive(&self, bytes: &[u8]) {
+    /// Puts bytes into the archive.
+    pub async fn archive(&self, bytes: &[u8]) {
         self.log
             .archive_put(Digest::of(bytes), bytes.to_vec())
             .await
@@ -181,7 +216,7 @@ impl Scene {
     }
 
     /// Genesis and program, as they are logged at the birth of a cluster.
-    pub(super) async fn birth(&self) {
+    pub async fn birth(&self) {
         let genesis = self.genesis.to_bytes().unwrap();
         self.publish(&self.author, predicate::GENESIS, &genesis)
             .await;
@@ -190,26 +225,36 @@ impl Scene {
     }
 
     /// Numbers, chains, signs and logs receipts.
-    pub(super) async fn log_receipts(&self, receipts: &[Receipt]) {
+    pub async fn log_receipts(&self, receipts: &[Receipt]) {
         for body in chained(self.id(), receipts) {
             self.publish(&self.cluster, predicate::RECEIPT, &body).await;
         }
     }
 
-    pub(super) fn anchors(&self) -> AuditAnchors {
+    /// Anchors that pin the log and nothing else.
+    pub fn anchors(&self) -> AuditAnchors {
         AuditAnchors::of(self.log.anchors())
     }
 
-    pub(super) async fn audit(&self) -> AuditReport {
+    /// Audits the log as it stands, under [`Self::anchors`].
+    pub async fn audit(&self) -> AuditReport {
         audit(&LogReader::Open(self.log.clone()), &self.anchors())
             .await
             .unwrap()
     }
 }
 
+async fn submit(log: &Log, envelope: Envelope, signer: &Signer) -> (u64, Vec<u8>) {
+    let record = HashedRekord::of(&envelope, &signer.key());
+    let entry = log.submit(&record).await.unwrap();
+    let index = entry.log_index;
+    let bundle = Bundle::new(envelope, &signer.key(), entry);
+    (index, bundle.to_json().unwrap())
+}
+
 /// The bodies of receipts, numbered from 1 and chained to the genesis, whatever they said before.
 /// The first step of a run starts from its registration, so that reference moves along.
-pub(super) fn chained(cluster: ClusterId, receipts: &[Receipt]) -> Vec<Vec<u8>> {
+pub fn chained(cluster: ClusterId, receipts: &[Receipt]) -> Vec<Vec<u8>> {
     let mut previous = cluster.digest();
     let mut renamed = std::collections::BTreeMap::new();
     (1..)

@@ -1,0 +1,225 @@
+//! Key offers: what clients encrypted to, and the evidence for it (I1, I3).
+
+use siegel_attest::{Context, Genesis, KeyBundle, KeyOffer, Refusal, Role, TrustAnchors, appraise};
+use siegel_ident::{ClusterId, Digest};
+use siegel_policy::Policy;
+use siegel_translog::Tree;
+
+use super::World;
+use super::wrong::{Wrong, require};
+use crate::anchors::AuditAnchors;
+use crate::findings::Findings;
+use crate::item::Item;
+
+/// An offer in the log.
+pub(crate) struct LoggedOffer {
+    offer: KeyOffer,
+    index: u64,
+}
+
+/// An epoch's key that evidence vouches for.
+pub(crate) struct OfferedKey {
+    pub(crate) bundle: KeyBundle,
+    /// Place in the log.
+    pub(crate) index: u64,
+}
+
+/// Reads an offer; it is judged when the rest is there.
+pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
+    match KeyOffer::parse(bytes) {
+        Ok(offer) => world.offers.push(LoggedOffer {
+            offer,
+            index: item.index,
+        }),
+        Err(e) => {
+            let message = format!(
+                "log entry {}: the key offer does not parse: {e}",
+                item.index
+            );
+            findings.error("key-offer-unreadable", "I2", message);
+        }
+    }
+}
+
+/// Checks each offer as a client does, and that all clients saw this log. `tree` is absent if the
+/// log is not known as a whole.
+pub(super) fn judge(
+    world: &mut World,
+    anchors: &AuditAnchors,
+    tree: Option<&Tree>,
+    findings: &mut Findings,
+) {
+    for logged in std::mem::take(&mut world.offers) {
+        let proved = prove(world, anchors, tree, &logged)
+            .and_then(|bundle| one_key(world, &bundle).map(|()| bundle));
+        match proved {
+            Ok(bundle) => {
+                let keys = world.keys.entry((bundle.cluster_id, bundle.epoch));
+                let index = logged.index;
+                keys.or_default().push(OfferedKey { bundle, index });
+            }
+            Err(wrong) => {
+                let message = format!("log entry {}, a key offer: {}", logged.index, wrong.why);
+                findings.error(wrong.id, wrong.invariant, message);
+            }
+        }
+    }
+}
+
+fn prove(
+    world: &World,
+    anchors: &AuditAnchors,
+    tree: Option<&Tree>,
+    logged: &LoggedOffer,
+) -> Result<KeyBundle, Wrong> {
+    let offer = &logged.offer;
+    let forged = |why: &dyn std::fmt::Display| Wrong::new("key-bundle-forged", "I1", why);
+    let bytes = offer.bundle.as_bytes();
+    let claimed = KeyBundle::parse(bytes).map_err(|e| forged(&e))?;
+    let genesis = &world
+        .clusters
+        .get(&claimed.cluster_id)
+        .ok_or_else(|| forged(&"the genesis of its cluster is not in the log"))?
+        .genesis;
+    let bundle = KeyBundle::verify(bytes, &offer.signature, genesis).map_err(|e| forged(&e))?;
+    let logged_policy = world.policies.get(&bundle.policy);
+    let (policy, first) = logged_policy
+        .map(|logged| (&logged.policy, logged.first_index()))
+        .ok_or_else(|| misquotes(format!("policy {} is not in the log", bundle.policy)))?;
+    fits_policy(&bundle, policy)?;
+    checkpoint(offer, &bundle, first, anchors, tree)?;
+    evidence(offer, &bundle, genesis, policy, anchors)?;
+    Ok(bundle)
+}
+
+fn misquotes(why: impl ToString) -> Wrong {
+    Wrong::new("key-bundle-misquotes", "I3", why)
+}
+
+/// I3: a key of that policy's cluster, in a suite and for a time that the policy allows.
+fn fits_policy(bundle: &KeyBundle, policy: &Policy) -> Result<(), Wrong> {
+    let (id, invariant) = ("key-bundle-misquotes", "I3");
+    let ours = policy.kms.cluster_id == bundle.cluster_id;
+    require(ours, id, invariant, "its policy names another cluster")?;
+    policy.check_suite(bundle.suite).map_err(misquotes)?;
+    let short = bundle.expires.since(bundle.not_before) <= policy.key_ttl;
+    require(
+        short,
+        id,
+        "I9",
+        "the key lives longer than its policy allows",
+    )
+}
+
+/// I1: the evidence was made over a state of this very log that holds the policy.
+fn checkpoint(
+    offer: &KeyOffer,
+    bundle: &KeyBundle,
+    policy_index: u64,
+    anchors: &AuditAnchors,
+    tree: Option<&Tree>,
+) -> Result<(), Wrong> {
+    let (id, invariant) = ("key-bundle-misquotes", "I1");
+    let note = &offer.checkpoint;
+    let checkpoint = anchors
+        .log
+        .verify_checkpoint(note)
+        .map_err(|e| Wrong::new(id, invariant, e))?;
+    let bound = Digest::of(note.as_bytes()) == bundle.checkpoint;
+    require(bound, id, invariant, "the bundle names another checkpoint")?;
+    let covers = policy_index < checkpoint.size;
+    require(
+        covers,
+        id,
+        invariant,
+        "its checkpoint does not cover its policy",
+    )?;
+    let Some(tree) = tree else {
+        return Ok(());
+    };
+    let same = tree.root_at(checkpoint.size) == Some(checkpoint.root);
+    let why = format!(
+        "clients were shown a log of {} entries with root {}; this one did not grow from that",
+        checkpoint.size, checkpoint.root
+    );
+    require(same, "log-not-consistent", "I1", why)
+}
+
+/// I3, I11: a binary that the policy names holds this key. The auditor has no clock: evidence may
+/// be as young as the key's end, and as old as a key may get when the key was made.
+fn evidence(
+    offer: &KeyOffer,
+    bundle: &KeyBundle,
+    genesis: &Genesis,
+    policy: &Policy,
+    anchors: &AuditAnchors,
+) -> Result<(), Wrong> {
+    let binding = bundle.binding(genesis).map_err(misquotes)?;
+    let pinned = anchors.simulation_root.map(|root| *root.as_bytes());
+    let anchors = TrustAnchors {
+        simulation_root: pinned.or(genesis.config.simulation_root),
+    };
+    let context = Context {
+        now: bundle.expires,
+        profile: policy.profile,
+        genesis_profile: genesis.config.profile,
+        anchors: &anchors,
+    };
+    let allowed = policy.allowed(Role::KmsBundle);
+    let appraisal = appraise(&offer.evidence, &binding, allowed, &context).map_err(refused)?;
+    let age = bundle.not_before.since(appraisal.issued_at());
+    let young = age <= policy.key_ttl;
+    require(
+        young,
+        "evidence-invalid",
+        "I9",
+        "the evidence is older than its key may be",
+    )
+}
+
+/// A build without the simulator cannot appraise: that is said, not passed over (I11).
+fn refused(refusal: Refusal) -> Wrong {
+    match refusal {
+        Refusal::SimulationNotBuilt => {
+            let why = format!("its evidence cannot be appraised here: {refusal}");
+            Wrong::new("evidence-not-appraised", "I11", why)
+        }
+        other => Wrong::new("evidence-invalid", other.invariant(), &other),
+    }
+}
+
+/// I1: one epoch has one key per suite; two would mean that clients were told different things.
+fn one_key(world: &World, bundle: &KeyBundle) -> Result<(), Wrong> {
+    let known = world.keys.get(&(bundle.cluster_id, bundle.epoch));
+    let differs =
+        |key: &OfferedKey| key.bundle.suite == bundle.suite && key.bundle.kem_key != bundle.kem_key;
+    let fork = known.is_some_and(|keys| keys.iter().any(differs));
+    let why = format!("epoch {} was offered with two different keys", bundle.epoch);
+    require(!fork, "key-bundle-fork", "I1", why)
+}
+
+impl World {
+    /// The keys that were offered for an epoch.
+    pub(super) fn keys_of(
+        &self,
+        cluster: ClusterId,
+        epoch: siegel_ident::EpochId,
+    ) -> impl Iterator<Item = &OfferedKey> {
+        self.keys.get(&(cluster, epoch)).into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// I11. A build without the simulator says that it cannot judge; it does not pass it over.
+    #[test]
+    fn i11_without_the_simulator_evidence_is_not_appraised() {
+        let wrong = refused(Refusal::SimulationNotBuilt);
+        assert_eq!(
+            (wrong.id, wrong.invariant),
+            ("evidence-not-appraised", "I11")
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! A search of a good log, and of bad ones.
+
+use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
+use siegel_translog::predicate;
+
+use crate::testing::{Scene, Signer, log_key};
+use crate::{Search, SearchError, search};
+
+async fn endorsements(scene: &Scene) -> Result<Search, SearchError> {
+    let log = LogReader::Open(scene.log.clone());
+    search(&log, &scene.anchors().log, predicate::ENDORSEMENT).await
+}
+
+/// Catches: another kind returned, a signer mixed up, an entry passed over silently.
+#[tokio::test]
+async fn a_search_returns_one_kind_and_counts_what_it_cannot_read() {
+    let scene = Scene::new();
+    assert_eq!(endorsements(&scene).await.unwrap(), Search::default());
+    scene.birth().await;
+    let kind = predicate::ENDORSEMENT;
+    let other = Signer::generate();
+    let first = scene.publish(&scene.author, kind, b"one").await.0;
+    let second = scene.publish(&other, kind, b"two").await.0;
+    scene.publish_bare(&other, kind, b"withheld", true).await;
+    scene.publish_bare(&other, kind, b"unsaid", false).await;
+    let search = endorsements(&scene).await.unwrap();
+    assert_eq!((search.size, search.unreadable), (6, 2));
+    let found: Vec<_> = search
+        .found
+        .iter()
+        .map(|found| (found.log_index, found.signer, &found.bytes[..]))
+        .collect();
+    let expected = [
+        (first, scene.author.key().digest(), &b"one"[..]),
+        (second, other.key().digest(), &b"two"[..]),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// I1. Catches: a log of another key, whose endorsements anyone could have written.
+#[tokio::test]
+async fn i1_only_the_pinned_log_is_searched() {
+    let scene = Scene::new();
+    scene
+        .publish(&scene.author, predicate::ENDORSEMENT, b"one")
+        .await;
+    let log = LogReader::Open(scene.log.clone());
+    let seed = siegel_ident::Secret::new([6; 32]);
+    let other = LogKey::from_seed("log.example.test", &seed).unwrap();
+    let error = search(&log, &other.anchors(), predicate::ENDORSEMENT).await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, SearchError::Checkpoint(_)) && error.not_trustworthy());
+}
+
+/// I1. Catches: entries that are believed without comparing them with the checkpoint.
+#[tokio::test]
+async fn i1_a_rewritten_log_is_not_searched() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = Scene::over(Log::open(&Storage::folder(dir.path()), log_key()).unwrap());
+    scene
+        .publish(&scene.author, predicate::ENDORSEMENT, b"one")
+        .await;
+    let anchors = scene.anchors().log;
+    let read = async || {
+        let log = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
+        search(&log, &anchors, predicate::ENDORSEMENT).await
+    };
+    assert_eq!(read().await.unwrap().found.len(), 1);
+    let path = dir.path().join("entries");
+    let good = std::fs::read(&path).unwrap();
+    let mut changed = good.clone();
+    let at = good.len() - 400;
+    changed[at] = if good[at] == b'A' { b'B' } else { b'A' };
+    for bad in [&changed[..], &good[..good.len() - 1]] {
+        std::fs::write(&path, bad).unwrap();
+        assert!(matches!(read().await, Err(SearchError::Rewritten)));
+    }
+}
