@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::say::say_line;
+use crate::say::{note, say_line};
 
 /// Exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +80,10 @@ impl Failure {
             .as_deref()
             .map(|i| format!(" [{i}]"))
             .unwrap_or_default();
-        eprintln!("error{invariant}: {}", self.message);
-        eprintln!("  where: {} ({})", self.at, self.code);
+        note(&format!("error{invariant}: {}", self.message));
+        note(&format!("  where: {} ({})", self.at, self.code));
         if !self.help.is_empty() {
-            eprintln!("  help:  {}", self.help);
+            note(&format!("  help:  {}", self.help));
         }
     }
 }

@@ -6,6 +6,7 @@
 mod audit_cmd;
 mod failure;
 mod policy_cmd;
+mod reproduce;
 mod say;
 mod serve;
 mod simulate;
@@ -14,7 +15,7 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::{Exit, Failure};
 
-/// Verifiable confidential aggregation: simulate it, audit it.
+/// Verifiable confidential aggregation: simulate it, audit it, reproduce it.
 #[derive(Debug, Parser)]
 #[command(
     name = "siegel",
@@ -43,6 +44,13 @@ enum Command {
     Policy(policy_cmd::PolicyArgs),
     /// Replay a log and its receipts into one verdict
     Audit(audit_cmd::AuditArgs),
+    /// Build the endorsed binaries again and compare them; count what is in them
+    ///
+    /// Looks up in the log who endorsed the binaries that a policy lets in, and how they were built. Gets
+    /// that commit from this repository into target/reproduce, builds it by its recipe, and says MATCH
+    /// or MISMATCH for each binary, with the cause where it can tell. A build takes some minutes and up
+    /// to 3 GiB of disk; nothing of the working tree is touched.
+    Reproduce(reproduce::ReproduceArgs),
     /// Serve one untrusted part by hand
     Serve(serve::ServeArgs),
 }
@@ -66,6 +74,21 @@ fn main() -> std::process::ExitCode {
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
+    // An option without effect would look like a check that was made.
+    let timeless = matches!(
+        cli.command,
+        Command::Simulate(_) | Command::Audit(_) | Command::Serve(_)
+    );
+    if cli.now.is_some() && timeless {
+        let message = "--now has no effect here: a run goes by this machine's clock, an audit by the times \
+                       in the log";
+        return Err(Failure::usage(
+            "no-effect",
+            "--now",
+            message,
+            "leave it out",
+        ));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -75,6 +98,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
             Command::Simulate(args) => Box::pin(simulate::simulate(args, cli.json)).await,
             Command::Policy(args) => policy_cmd::policy(args, cli.json, cli.now).await,
             Command::Audit(args) => audit_cmd::audit(args, cli.json).await,
+            Command::Reproduce(args) => reproduce::reproduce(args, cli.json, cli.now).await,
             Command::Serve(args) => serve::serve(args).await,
         }
     });

@@ -1,4 +1,4 @@
-//! Standard output: results only.
+//! Standard output: results only. Standard error: everything else.
 
 use std::io::{ErrorKind, Write as _};
 
@@ -19,4 +19,9 @@ pub fn say(text: &str) -> Result<(), Failure> {
 /// The same, with a line end.
 pub fn say_line(text: &str) -> Result<(), Failure> {
     say(&format!("{text}\n"))
+}
+
+/// Writes a line to standard error. If nobody can read it, nothing of the result is lost.
+pub fn note(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

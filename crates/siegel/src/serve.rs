@@ -9,6 +9,7 @@ use siegel_link::{Endpoint, Net};
 use siegel_rekor::{Log, LogKey, Storage};
 
 use crate::failure::{Exit, Failure};
+use crate::say::note;
 
 /// Serve one untrusted part by hand.
 #[derive(Debug, Args)]
@@ -113,8 +114,8 @@ async fn log(folder: PathBuf, key: PathBuf, origin: &str, listen: &str) -> Resul
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .map_err(|why| taken(listen, why))?;
-    eprintln!("log {origin} on http://{listen}");
-    eprintln!("its key: {}", hex::encode(anchors.key));
+    note(&format!("log {origin} on http://{listen}"));
+    note(&format!("its key: {}", hex::encode(anchors.key)));
     siegel_rekor::serve(listener, log, stop())
         .await
         .map_err(|why| failed(&why))?;
@@ -139,7 +140,7 @@ async fn depot(store: &str, listen: &str) -> Result<Exit, Failure> {
         .listen(&endpoint)
         .await
         .map_err(|why| taken(listen, why))?;
-    eprintln!("depot on {at}");
+    note(&format!("depot on {at}"));
     siegel_depot::serve(incoming, depot, stop())
         .await
         .map_err(|why| failed(&why))?;

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use siegel_attest::{Genesis, ReferenceValue};
 use siegel_fleet::Part;
-use siegel_ident::{PolicyDigest, ProgramDigest, Timestamp};
+use siegel_ident::{KeyDigest, PolicyDigest, ProgramDigest, Timestamp};
 use siegel_policy::author::{self, AuthorError, Facts, Names};
 use siegel_policy::{Finding, Policy, lint};
 use siegel_program::Bundle;
@@ -23,9 +23,9 @@ const INPUT_MAX: usize = 1 << 20;
 #[command(after_help = "\
 Examples:
   siegel policy build policies/word-histogram.toml --cluster genesis.json \\
-      --binaries target/release --program word-histogram.json
+      --binaries target/release --program word-histogram.json --endorser endorser.pem
   siegel policy build mine.toml --cluster genesis.json --binaries dist \\
-      --program count.star --asset words.txt --out policy.json --now 1800000000
+      --program count.star --asset words.txt --endorser endorser.pem --out policy.json
 
 The file names binaries by role and programs by name; see policies/ for an example.")]
 pub struct BuildArgs {
@@ -48,6 +48,11 @@ pub struct BuildArgs {
     /// An asset of the .star programs
     #[arg(long = "asset", value_name = "FILE")]
     pub assets: Vec<PathBuf>,
+
+    /// Whose endorsements the policy demands, if its file requires them: a P-256 key (PEM, public or
+    /// private), or SHA-256 of its public key (64 hex digits)
+    #[arg(long = "endorser", value_name = "KEY.pem|HEX")]
+    pub endorsers: Vec<String>,
 
     /// Where the compiled policy goes (default: FILE.json beside it)
     #[arg(long, value_name = "FILE")]
@@ -90,6 +95,7 @@ pub fn build(args: &BuildArgs, now: Timestamp) -> Result<Built, Failure> {
     let mut facts = Facts::of_genesis(&genesis, now).map_err(|why| bad_genesis(args, why))?;
     facts.binaries = measure(&args.binaries, &names)?;
     facts.programs = programs(args)?;
+    facts.endorsers = endorsers(&args.endorsers)?;
     let policy = author::build(&text, &facts).map_err(wrong)?;
     policy
         .check_cluster(facts.cluster_id, facts.kms_config, &genesis.config)
@@ -208,6 +214,20 @@ fn reference_value(path: &Path, _: Part) -> Result<ReferenceValue, Failure> {
         message,
         "build it with simulation",
     ))
+}
+
+fn endorsers(named: &[String]) -> Result<Vec<KeyDigest>, Failure> {
+    let endorser = |named: &String| {
+        if let Ok(digest) = named.parse() {
+            return Ok(digest);
+        }
+        let key = siegel_rekor::read_public_key(Path::new(named));
+        key.map(|key| key.digest()).map_err(|why| {
+            let help = "--endorser is a P-256 key in PEM, or the SHA-256 of one (64 hex digits)";
+            Failure::usage("bad-endorser", named, why, help)
+        })
+    };
+    named.iter().map(endorser).collect()
 }
 
 fn programs(args: &BuildArgs) -> Result<BTreeMap<String, ProgramDigest>, Failure> {

@@ -61,7 +61,7 @@ pub(super) fn read_policy(path: &Path) -> Result<Result<Policy, PolicyError>, Fa
 }
 
 /// As a command that needs a good policy: one that does not parse is not trustworthy (exit 3).
-pub(super) fn good_policy(path: &Path) -> Result<Policy, Failure> {
+pub fn good_policy(path: &Path) -> Result<Policy, Failure> {
     read_policy(path)?.map_err(|error| {
         let at = path.display().to_string();
         let help = "build it again with siegel policy build";

@@ -5,7 +5,8 @@
 
 pub mod build;
 pub mod check;
-mod files;
+mod endorsed;
+pub mod files;
 pub mod publish;
 pub mod show;
 #[cfg(test)]
@@ -24,7 +25,8 @@ use crate::say::{say, say_line};
 #[command(after_help = "\
 Examples:
   siegel policy build policies/word-histogram.toml --cluster genesis.json \\
-      --binaries target/release --program word-histogram.json --out policy.json
+      --binaries target/release --program word-histogram.json --endorser endorser.pem \\
+      --out policy.json
   siegel policy check policy.json
   siegel policy show policy.json
   siegel policy publish policy.json --log http://127.0.0.1:8090 --key publisher.pem
@@ -41,7 +43,7 @@ enum PolicyCommand {
     Build(build::BuildArgs),
     /// Judge a compiled policy: findings, and exit 3 on an error
     Check(check::CheckArgs),
-    /// Explain a compiled policy in plain words
+    /// Explain a compiled policy in plain words, and who has endorsed what until when
     Show(show::ShowArgs),
     /// Put a compiled policy into a transparency log, and its bytes into the archive
     Publish(publish::PublishArgs),
@@ -53,7 +55,7 @@ pub async fn policy(args: PolicyArgs, json: bool, now: Option<u64>) -> Result<Ex
     match args.command {
         PolicyCommand::Build(args) => print(&build::build(&args, now)?, json),
         PolicyCommand::Check(args) => print(&check::check(&args, now)?, json),
-        PolicyCommand::Show(args) => print(&show::show(&args)?, json),
+        PolicyCommand::Show(args) => print(&show::show(&args, now).await?, json),
         PolicyCommand::Publish(args) => print(&publish::publish(&args).await?, json),
     }
 }
@@ -89,7 +91,8 @@ fn exit_of(findings: &[Finding]) -> Exit {
     }
 }
 
-fn clock(now: Option<u64>) -> Result<Timestamp, Failure> {
+/// The time to judge at: `--now`, else this machine's clock.
+pub fn clock(now: Option<u64>) -> Result<Timestamp, Failure> {
     if let Some(seconds) = now {
         return Ok(Timestamp(seconds));
     }

@@ -9,6 +9,8 @@ use siegel_rekor::{Log, LogKey, Storage};
 use siegel_translog::{LogAnchors, predicate, verify_logged};
 use tempfile::TempDir;
 
+mod endorsements;
+
 use super::build::{BuildArgs, build};
 use super::check::{CheckArgs, check};
 use super::publish::{PublishArgs, publish};
@@ -72,8 +74,17 @@ impl Folder {
             binaries: self.0.path().to_owned(),
             programs: vec![self.path("word-histogram.star")],
             assets: Vec::new(),
+            endorsers: vec!["09".repeat(32)],
             out: Some(self.path("policy.json")),
             force: false,
+        }
+    }
+
+    fn show_args(&self) -> ShowArgs {
+        ShowArgs {
+            file: self.path("policy.json"),
+            log: None,
+            anchors: None,
         }
     }
 
@@ -238,17 +249,17 @@ fn check_gives_findings_and_exit_3_on_an_error() {
     refusal(none, Exit::Usage, "cannot-read");
 }
 
-#[test]
-fn show_explains_and_refuses_what_is_no_policy() {
+#[tokio::test]
+async fn show_explains_and_refuses_what_is_no_policy() {
     let folder = Folder::new().built();
-    let args = ShowArgs {
-        file: folder.path("policy.json"),
-    };
-    let shown = show(&args).unwrap();
+    let args = folder.show_args();
+    let shown = show(&args, NOW).await.unwrap();
+    assert!(shown.endorsed.is_none() && shown.text().contains("were not looked up"));
     assert!(shown.text().starts_with("INSECURE SIMULATION"));
     assert!(shown.text().contains(&shown.sha256.to_string()));
     folder.put("policy.json", b"{}");
-    refusal(show(&args), Exit::NotTrustworthy, "policy-malformed");
+    let refused = show(&args, NOW).await;
+    refusal(refused, Exit::NotTrustworthy, "policy-malformed");
 }
 
 /// I1. After publishing, the strict check holds for exactly these bytes.
@@ -338,9 +349,13 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
 }
 
 async fn serve_log(origin: &str) -> (String, [u8; 32]) {
+    serve_log_in(origin, &Storage::Memory).await
+}
+
+async fn serve_log_in(origin: &str, storage: &Storage) -> (String, [u8; 32]) {
     let key = LogKey::from_seed(origin, &siegel_ident::Secret::new([5; 32])).unwrap();
     let public = key.anchors().key;
-    let log = Log::open(&Storage::Memory, key).unwrap();
+    let log = Log::open(storage, key).unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(siegel_rekor::serve(listener, log, std::future::pending()));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use siegel_endorse::Build;
 use siegel_fleet::clients::UploadReport;
 use siegel_fleet::cluster::Cluster;
 use siegel_fleet::keeper::{Death, Incident};
@@ -21,6 +22,7 @@ pub(super) struct Parts<'a> {
     pub(super) run_id: String,
     pub(super) dir: &'a Path,
     pub(super) cluster: &'a Cluster,
+    pub(super) build: Option<&'a Build>,
     pub(super) policy: &'a Policy,
     pub(super) log_index: u64,
     pub(super) clients: u64,
@@ -92,7 +94,7 @@ pub(super) fn report(parts: Parts<'_>) -> Report {
             .map(|binary| BinaryPart {
                 role: binary.part.as_str().to_owned(),
                 sha256: binary.sha256.to_string(),
-                reproducible: false,
+                reproducible: parts.build.is_some_and(Build::is_reproducible),
             })
             .collect(),
         processes: cluster

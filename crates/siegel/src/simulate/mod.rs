@@ -10,7 +10,7 @@ mod outputs;
 mod pipeline;
 mod plot;
 mod prepare;
-mod progress;
+pub mod progress;
 mod rehearse;
 mod report;
 mod shipped;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use siegel_dp::zcdp;
-use siegel_fleet::data::{ClientData, Dataset};
+use siegel_fleet::data::{Client, Dataset};
 use siegel_ident::secret::Wiped;
 use siegel_ident::{NanoRho, Step};
 use siegel_program::{Alphabet, Bundle, ClippedSumSpec, Plan, Tensors};
@@ -46,7 +46,7 @@ pub(super) fn evaluate(
     };
     let alphabet = Alphabet::parse(bundle.asset(asset)?)?;
     let most = spec.max_items_per_user as usize;
-    let encode = |client: &ClientData| alphabet.encode(&client.text(), most);
+    let encode = |client: Client<'_>| alphabet.encode(&client.text(), most);
     let held_out: Vec<Wiped<u8>> = data.held_out.iter().map(encode).collect();
     let characters: usize = held_out.iter().map(|text| text.len()).sum();
     let Some(last) = models.last().filter(|_| characters > 0) else {
@@ -123,6 +123,7 @@ mod tests {
     use super::super::rehearse;
     use super::super::shipped::choose;
     use super::*;
+    use siegel_fleet::data::{ClientData, Clients};
 
     fn client(text: &str) -> ClientData {
         ClientData {
@@ -147,8 +148,8 @@ mod tests {
         let plan = rehearse::plan(&chosen, 2, 3).unwrap();
         let spec = rehearse::training(&plan).unwrap();
         let data = Dataset {
-            clients: vec![client("aaab"), client("aa")],
-            held_out: vec![client("abbb"), client(&"b".repeat(600)), client("")],
+            clients: Clients::listed(vec![client("aaab"), client("aa")]),
+            held_out: Clients::listed(vec![client("abbb"), client(&"b".repeat(600)), client("")]),
         };
         let models: Vec<Model> = [(1, 1), (2, 2)]
             .map(|(step, symbol)| Model {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use siegel_fleet::clients::{self, ClientsOptions};
+use siegel_fleet::clients::{self, ClientsOptions, Heard};
 use siegel_fleet::cluster::Options;
 use siegel_fleet::data::Dataset;
 use siegel_fleet::deployment::Deployment;
@@ -21,8 +21,9 @@ use super::progress::Progress;
 use super::report::{Report, SimulatorOnly, Timing};
 use super::shipped::{Chosen, choose};
 use super::trouble::{all_refused, deployment_failure, fleet_failure, operator_failure, with_logs};
+use super::truth::Truth;
 use super::verdict::{audit, unfired, write_anchors};
-use super::{SimulateArgs, card, curve, folder, model, plot, rehearse, truth};
+use super::{SimulateArgs, card, curve, folder, model, plot, rehearse};
 use crate::failure::Failure;
 
 /// How long a run may hold its keys, at most.
@@ -42,6 +43,7 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         plan = rehearse::plan(&chosen, rounds, dataset.clients.len() as u64)?;
     }
     let dataset = Arc::new(dataset);
+    let truth = truth_of(&plan, &chosen.bundle)?;
     let mode = mode(args, progress).await?;
 
     let started = Instant::now();
@@ -64,11 +66,14 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     })
     .map_err(fleet_failure)
     .map_err(told)?;
-    write_anchors(&deployment, None, &dir)?;
+    let start_s = started.elapsed().as_secs_f64();
+
+    let publish_started = Instant::now();
     progress.phase("publishing program and policy");
     let policy = deployment
         .build_policy(&chosen.policy, &chosen.bundle)
         .map_err(rehearse::bad_policy)?;
+    write_anchors(&deployment, &policy, None, &dir)?;
     folder::write(&dir, "policy.json", policy.bytes())?;
     let publish = deployment.publish(&chosen.bundle, &policy);
     let published = keeper
@@ -77,6 +82,8 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .map_err(fleet_failure)
         .and_then(|published| published.map_err(operator_failure))
         .map_err(told)?;
+
+    let publish_s = publish_started.elapsed().as_secs_f64();
 
     let upload_started = Instant::now();
     keeper.uploading();
@@ -91,9 +98,12 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .and_then(|offer| offer.map_err(deployment_failure))
         .map_err(told)?;
     let options = ClientsOptions {
-        config: deployment.client_config(&policy.pipeline),
+        config: deployment.client_config(&policy),
         seed,
         concurrency: CONCURRENCY,
+        heard: truth
+            .clone()
+            .map(|truth| -> Heard { Arc::new(move |words| truth.hear(words)) }),
     };
     let offer = Arc::new(offer);
     let mut at = |done| progress.at(done as u64);
@@ -110,7 +120,10 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let upload_s = upload_started.elapsed().as_secs_f64();
 
     let run_started = Instant::now();
-    progress.phase("running the program");
+    match plan.steps.len() as u64 {
+        0 | 1 => progress.phase("running the program"),
+        steps => progress.counted("running the program, steps", steps),
+    }
     let order = order(rounds, &deployment, &policy, &chosen.bundle, epoch)?;
     let run = run_and_open(&mut deployment, &keeper, &order, &plan, &dir, progress);
     let released = keeper
@@ -121,24 +134,27 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .map_err(told)?;
     let run_s = run_started.elapsed().as_secs_f64();
 
+    let audit_started = Instant::now();
     progress.phase("auditing the log");
     let mut audit = keeper
-        .guard(audit(&deployment, &policy.pipeline, &dir))
+        .guard(audit(&deployment, &policy, &dir))
         .await
         .map_err(fleet_failure)
         .flatten()
         .map_err(told)?;
+    let audit_s = audit_started.elapsed().as_secs_f64();
     let kept = keeper.finish().await.map_err(fleet_failure).map_err(told)?;
     audit.part.findings.extend(unfired(&kept.unfired));
     let simulator_only = match rehearse::training(&plan).is_some() {
         true => try_models(&dir, &plan, &chosen, &policy, &dataset, &released.models)?,
-        false => draw_and_compare(&dir, &plan, &policy, &dataset, &released)?,
+        false => draw_and_compare(&dir, &policy, truth.as_deref(), &released)?,
     };
     let report = report(Parts {
         args,
         run_id,
         dir: &dir,
         cluster: &deployment.cluster,
+        build: deployment.build(),
         policy: &policy,
         log_index: published.log_index,
         clients: dataset.clients.len() as u64,
@@ -149,8 +165,11 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         audit,
         deaths: kept.incidents,
         timing: Timing {
+            start_s,
+            publish_s,
             upload_s,
             run_s,
+            audit_s,
             total_s: started.elapsed().as_secs_f64(),
             uploads_per_s: dataset.clients.len() as f64 / upload_s.max(1e-9),
         },
@@ -205,7 +224,10 @@ async fn run_and_open(
             RunEvent::Progress { phase, done, total } => {
                 progress.note(&format!("{phase}: {done} of {total}"));
             }
-            RunEvent::Committed(step) => keeper.committed(step.step),
+            RunEvent::Committed(step) => {
+                progress.at(step.step.0);
+                keeper.committed(step.step);
+            }
             _ => {}
         })
         .await
@@ -230,9 +252,8 @@ async fn run_and_open(
 
 fn draw_and_compare(
     dir: &Path,
-    plan: &Plan,
     policy: &Policy,
-    dataset: &Dataset,
+    truth: Option<&Truth>,
     released: &Released,
 ) -> Result<Option<SimulatorOnly>, Failure> {
     for table in &released.tables {
@@ -245,13 +266,20 @@ fn draw_and_compare(
             .map_err(|why| Failure::failed("plot", &table.name, why, ""))?;
         folder::write(dir, &format!("{}.svg", table.name), svg.as_bytes())?;
     }
+    let (Some(truth), Some(table)) = (truth, released.tables.first()) else {
+        return Ok(None);
+    };
+    Ok(Some(SimulatorOnly::Histogram(truth.compare(table))))
+}
+
+/// What will be counted while clients upload, if the program counts words.
+fn truth_of(plan: &Plan, bundle: &Bundle) -> Result<Option<Arc<Truth>>, Failure> {
     let Some(Intrinsic::Histogram(spec)) = plan.intrinsic(Step(1), 0) else {
         return Ok(None);
     };
-    Ok(released.tables.first().map(|table| {
-        let users = dataset.clients.iter().map(|client| client.words());
-        SimulatorOnly::Histogram(truth::compare(table, spec.max_per_user, users))
-    }))
+    let truth = Truth::new(spec, bundle);
+    let truth = truth.map_err(|why| Failure::failed("evaluation", bundle.name(), why, ""))?;
+    Ok(Some(Arc::new(truth)))
 }
 
 fn try_models(

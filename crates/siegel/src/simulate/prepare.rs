@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
+use siegel_attest::Profile;
 use siegel_fleet::binaries::{self, BuildProfile, NodeBinaries, Request};
 use siegel_fleet::cluster::Mode;
 use siegel_fleet::data::{self, Dataset};
@@ -14,6 +15,7 @@ use super::progress::Progress;
 use super::shipped::WORDS;
 use super::trouble::{binaries_failure, data_failure};
 use crate::failure::{Exit, Failure};
+use crate::say::note;
 
 /// Synthetic clients, if not said otherwise.
 const CLIENTS: u64 = 1_000;
@@ -104,6 +106,7 @@ pub(super) async fn mode(args: &SimulateArgs, progress: &mut Progress) -> Result
     let request = Request {
         dir: args.binaries.clone(),
         profile: BuildProfile::Release,
+        flavour: Profile::Simulation,
         offline: false,
     };
     // Cargo may run for minutes: on a thread of its own, so that Ctrl-C is heard meanwhile.
@@ -112,10 +115,10 @@ pub(super) async fn mode(args: &SimulateArgs, progress: &mut Progress) -> Result
         binaries::find(&request, &mut |at| {
             if told != at.binary {
                 told = at.binary;
-                eprintln!(
+                note(&format!(
                     "building {} ({} of {}), once per source",
                     at.binary, at.number, at.of
-                );
+                ));
             }
         })
     };

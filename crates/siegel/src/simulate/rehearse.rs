@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use siegel_attest::{ReferenceValue, TeeKind, simulated};
 use siegel_driver::{Driver, DriverError, Public};
-use siegel_ident::{ClusterId, ConfigDigest, Digest, Timestamp};
+use siegel_ident::{ClusterId, ConfigDigest, Digest, KeyDigest, Timestamp};
 use siegel_policy::Policy;
 use siegel_policy::author::{self, AuthorError, Facts};
 use siegel_program::{ClippedSumSpec, Intrinsic, Plan};
@@ -67,6 +67,7 @@ fn stand_in(chosen: &Chosen) -> Result<Policy, AuthorError> {
         witnesses: 0,
         binaries: [names.root, names.worker, names.kms].map(measured).into(),
         programs: [(bundle.name().to_owned(), bundle.digest())].into(),
+        endorsers: vec![KeyDigest::from_bytes([0; 32])],
     };
     author::build(&chosen.policy, &facts)
 }

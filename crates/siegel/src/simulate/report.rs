@@ -155,6 +155,7 @@ pub struct AuditPart {
 pub struct BinaryPart {
     pub role: String,
     pub sha256: String,
+    /// Its source is a commit and its build a recipe: anyone can repeat it. `siegel reproduce` does.
     pub reproducible: bool,
 }
 
@@ -184,11 +185,21 @@ pub struct DeathPart {
     pub line: String,
 }
 
+/// Seconds. Building node binaries and reading data files come before all of it.
 #[derive(Debug, Serialize, Default)]
 pub struct Timing {
+    /// Until log, depot, key service, workers and root are ready.
+    pub start_s: f64,
+    /// Program and policy, until the key service has taken them.
+    pub publish_s: f64,
+    /// Until every client has its answer.
     pub upload_s: f64,
+    /// Until the last release is opened and its receipts are logged.
     pub run_s: f64,
+    pub audit_s: f64,
+    /// All of these, and what the simulator draws and compares afterwards.
     pub total_s: f64,
+    /// Clients by upload time.
     pub uploads_per_s: f64,
 }
 
@@ -259,9 +270,27 @@ pub fn sample() -> Report {
             ok: true,
             findings: Vec::new(),
         },
-        binaries: Vec::new(),
-        processes: Vec::new(),
-        timing: Timing::default(),
+        binaries: vec![BinaryPart {
+            role: "root".into(),
+            sha256: "ee55".into(),
+            reproducible: true,
+        }],
+        processes: [("siegel", 90, 0), ("worker-1", 121, 2)]
+            .map(|(name, mib, restarts)| ProcessPart {
+                name: name.into(),
+                peak_rss_bytes: mib << 20,
+                restarts,
+            })
+            .into(),
+        timing: Timing {
+            start_s: 1.0,
+            publish_s: 0.5,
+            upload_s: 10.0,
+            run_s: 61.25,
+            audit_s: 0.25,
+            total_s: 73.5,
+            uploads_per_s: 148.5,
+        },
         insecure_simulation: true,
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{Table, presets};
+use comfy_table::{CellAlignment, Table, presets};
 use siegel_policy::Severity;
 
-use super::report::{HistogramTruth, Report, SimulatorOnly, TrainingTruth};
+use super::report::{HistogramTruth, ProcessPart, Report, SimulatorOnly, Timing, TrainingTruth};
 
 /// A training of fewer rounds is a trial.
 const FEW: u64 = 20;
@@ -28,12 +28,13 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     let privacy = &report.privacy;
     writeln!(
         out,
-        "\nINSECURE SIMULATION · UNWITNESSED · run {}",
+        "\nINSECURE SIMULATION · UNWITNESSED · SIMULATED ENDORSER · run {}",
         report.run_id
     )?;
     writeln!(
         out,
-        "The launcher on this machine stands in for the TEE, and nobody else has seen the log."
+        "The launcher on this machine stands in for the TEE, nobody else has seen the log, and whoever \
+         runs this has endorsed its binaries and program."
     )?;
     if !privacy.valid {
         writeln!(
@@ -44,7 +45,6 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out)?;
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    let seconds = |value: f64| format!("{value:.1} s");
     let uploads = &report.uploads;
     let mut row = |name: &str, value: String| {
         table.add_row([name.to_owned(), value]);
@@ -87,44 +87,24 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         "cluster",
         format!("{} ({} nodes)", report.kms.cluster_id, report.kms.nodes),
     );
+    if !report.binaries.is_empty() {
+        let all = report.binaries.iter().all(|binary| binary.reproducible);
+        let words = match all {
+            true => "built by the recipe from a commit: `siegel reproduce` can repeat it",
+            false => "not reproducible from a commit and the recipe",
+        };
+        row("binaries", format!("{}, {words}", report.binaries.len()));
+    }
     match &report.metrics.simulator_only {
         Some(SimulatorOnly::Histogram(truth)) => row("simulator only", histogram(truth)),
         Some(SimulatorOnly::Training(truth)) => row("simulator only", training(truth)),
         None => {}
     }
-    row(
-        "time",
-        format!(
-            "upload {} ({:.0} clients/s), run {}, all {}",
-            seconds(report.timing.upload_s),
-            report.timing.uploads_per_s,
-            seconds(report.timing.run_s),
-            seconds(report.timing.total_s)
-        ),
-    );
-    let peak = report
-        .processes
-        .iter()
-        .map(|process| process.peak_rss_bytes)
-        .max()
-        .unwrap_or(0);
-    row(
-        "memory",
-        format!(
-            "largest process {:.0} MiB of {} processes",
-            peak as f64 / (1024.0 * 1024.0),
-            report.processes.len()
-        ),
-    );
-    let restarts: u64 = report
-        .processes
-        .iter()
-        .map(|process| process.restarts)
-        .sum();
+    row("time", time(&report.timing));
+    row("memory, peak", memory(&report.processes));
     if !report.deaths.is_empty() {
         let lines: Vec<&str> = report.deaths.iter().map(|d| d.line.as_str()).collect();
-        let restarts = format!("restarts: {restarts}");
-        row("deaths", [lines.join("\n"), restarts].join("\n"));
+        row("deaths", lines.join("\n"));
     }
     writeln!(out, "{table}")?;
 
@@ -162,6 +142,42 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\nverdict: {}", report.verdict)
 }
 
+fn time(timing: &Timing) -> String {
+    format!(
+        "start {:.1} s, publish {:.1} s, upload {:.1} s ({:.0} clients/s), run {:.1} s, audit {:.1} s; \
+         all {:.1} s",
+        timing.start_s,
+        timing.publish_s,
+        timing.upload_s,
+        timing.uploads_per_s,
+        timing.run_s,
+        timing.audit_s,
+        timing.total_s
+    )
+}
+
+/// A line for each process; restarts only where there are some.
+fn memory(processes: &[ProcessPart]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    for process in processes {
+        let mib = process.peak_rss_bytes as f64 / (1024.0 * 1024.0);
+        let restarts = match process.restarts {
+            0 => String::new(),
+            1 => "1 restart".into(),
+            n => format!("{n} restarts"),
+        };
+        table.add_row([process.name.clone(), format!("{mib:.0} MiB"), restarts]);
+    }
+    if let Some(mib) = table.column_mut(1) {
+        mib.set_cell_alignment(CellAlignment::Right);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.to_string()
+}
+
 fn histogram(truth: &HistogramTruth) -> String {
     format!(
         "{:.1} % of (client, word) pairs lost to the per-user bound; noisy total {} for {} (± {:.0})",
@@ -189,8 +205,21 @@ fn training(truth: &TrainingTruth) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::sample;
+    use super::super::report::{BinaryPart, sample};
     use super::*;
+
+    // Catches a binary of nobody-knows-what that passes for reproducible beside one that is.
+    #[test]
+    fn one_binary_that_cannot_be_repeated_is_said() {
+        let mut report = sample();
+        let (role, sha256) = ("kms".into(), "ff66".into());
+        report.binaries.push(BinaryPart {
+            role,
+            sha256,
+            reproducible: false,
+        });
+        assert!(text(&report).contains("2, not reproducible"));
+    }
 
     // Catches twenty models listed one by one, and a summary that leaves out how good the last is.
     #[test]
@@ -203,6 +232,11 @@ mod tests {
             "1 of earlier rounds",
             "/runs/0102/next-char.safetensors",
             "ε = 8, δ = 0.0001",
+            "SIMULATED ENDORSER",
+            "1, built by the recipe",
+            "start 1.0 s, publish 0.5 s, upload 10.0 s (148 clients/s), run 61.2 s, audit 0.2 s; all",
+            "siegel     90 MiB\n",
+            "worker-1  121 MiB  2 restarts\n",
         ] {
             assert!(text.contains(words), "{words:?} is not in\n{text}");
         }

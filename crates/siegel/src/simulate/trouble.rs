@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use siegel_fleet::FleetError;
-use siegel_fleet::binaries::BinariesError;
+use siegel_fleet::binaries::RecipeError;
 use siegel_fleet::clients::UploadReport;
 use siegel_fleet::data::DataError;
 use siegel_fleet::deployment::DeploymentError;
@@ -83,7 +83,7 @@ pub(super) fn operator_failure(why: OperatorError) -> Failure {
     }
 }
 
-pub(super) fn binaries_failure(why: BinariesError) -> Failure {
+pub(super) fn binaries_failure(why: RecipeError) -> Failure {
     let exit = if why.machine_cannot() {
         Exit::MachineCannot
     } else {

@@ -6,7 +6,7 @@ use siegel_audit::{AuditAnchors, ExpectedCluster, Verdict};
 use siegel_fleet::deployment::Deployment;
 use siegel_fleet::kills::Kill;
 use siegel_ident::{Budget, ClusterId, Digest};
-use siegel_policy::{Finding, Severity};
+use siegel_policy::{Finding, Policy, Severity};
 use siegel_rekor::LogReader;
 
 use super::folder;
@@ -21,25 +21,19 @@ pub(super) struct Audited {
 
 pub(super) async fn audit(
     deployment: &Deployment,
-    pipeline: &str,
+    policy: &Policy,
     dir: &Path,
 ) -> Result<Audited, Failure> {
     let failed = |why: &dyn std::fmt::Display| Failure::failed("audit", "the log", why, "");
     let cluster = &deployment.cluster;
     let receipts = deployment.trail.carried().len() as u64;
-    let anchors = write_anchors(deployment, Some(receipts), dir)?;
+    let anchors = write_anchors(deployment, policy, Some(receipts), dir)?;
     // The operator's own client waits for a log that is being restarted.
     let reader = LogReader::Http(deployment.operator.log().clone());
     let report = siegel_audit::audit(&reader, &anchors)
         .await
         .map_err(|why| failed(&why))?;
     let mut findings = report.findings;
-    findings.push(Finding::new(
-        Severity::Warning,
-        "plain-cargo-build",
-        "",
-        "the node binaries come from a plain cargo build; nobody has endorsed or rebuilt them",
-    ));
     if cluster.in_process() {
         findings.push(Finding::new(
             Severity::Warning,
@@ -51,7 +45,7 @@ pub(super) async fn audit(
     let budget = report
         .budgets
         .iter()
-        .find(|budget| budget.pipeline == pipeline);
+        .find(|budget| budget.pipeline == policy.pipeline);
     let spent = budget.map_or(Budget::ZERO, |budget| budget.spent);
     Ok(Audited {
         part: AuditPart {
@@ -81,6 +75,7 @@ pub(super) fn unfired(kills: &[Kill]) -> impl Iterator<Item = Finding> + '_ {
 /// too, and again at the end with the number of receipts.
 pub(super) fn write_anchors(
     deployment: &Deployment,
+    policy: &Policy,
     receipts: Option<u64>,
     dir: &Path,
 ) -> Result<AuditAnchors, Failure> {
@@ -88,6 +83,7 @@ pub(super) fn write_anchors(
     let mut anchors = AuditAnchors::of(deployment.log_anchors());
     let id = ClusterId::of(cluster.genesis());
     anchors.clusters.push(ExpectedCluster { id, receipts });
+    anchors.endorsers = deployment.pinned(policy);
     anchors.simulation_root = cluster.config().simulation_root.map(Digest::from_bytes);
     let text = serde_json::to_vec_pretty(&anchors)
         .map_err(|why| Failure::failed("json", "anchors.json", why, ""))?;
