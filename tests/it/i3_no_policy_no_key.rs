@@ -70,7 +70,10 @@ async fn an_unlogged_policy_is_not_registered() {
     });
     let mut unlogged = world.published.clone();
     unlogged.bytes = other.bytes().to_vec();
-    let refused = world.deployment.operator.register_policy(&unlogged).await;
+    let deployment = &world.deployment;
+    let endorsements = deployment.endorsements(&world.policy);
+    let refused = deployment.operator.register_policy(&unlogged, endorsements);
+    let refused = refused.await;
     assert_eq!(code(&refused.expect_err("no proof")), "bad-proof");
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use siegel_client::{Content, Words, verify};
 use siegel_fleet::clients;
-use siegel_ident::{BlobDigest, Digest};
+use siegel_ident::BlobDigest;
 use siegel_link::depot::ObjectKind;
 use siegel_platform::rng::os_rng;
 use siegel_program::Table;
@@ -124,33 +124,37 @@ async fn another_blobs_bytes_are_caught_by_digest() {
         .uploads(&world.policy, epoch)
         .await
         .unwrap();
-    let folder = world.dir.path().join("depot");
-    let file_of = |blob: &BlobDigest| find(&folder, &blob.to_string());
-    std::fs::copy(file_of(&blobs[0]), file_of(&blobs[1])).unwrap();
-    let direct = world.deployment.operator.depot();
-    let got = direct
-        .get(
-            ObjectKind::Upload,
-            Digest::from_bytes(*blobs[1].as_bytes()),
-            1 << 20,
-        )
-        .await;
-    assert!(got.is_err(), "the client of the depot checks");
+    let depot = world.deployment.operator.depot();
+    let get = async |blob: &BlobDigest| depot.get(ObjectKind::Upload, blob.digest(), 1 << 20).await;
+    let (one, other) = (get(&blobs[0]).await.unwrap(), get(&blobs[1]).await.unwrap());
+    assert_eq!(one.len(), other.len());
+    overwrite(&world.dir.path().join("depot/upload"), &other, &one);
+    assert!(
+        get(&blobs[1]).await.is_err(),
+        "the client of the depot checks"
+    );
     let stopped = world.run(epoch).await.expect_err("a run over other bytes");
     assert_eq!(siegel_tests::code(&stopped), "blob-different");
 }
 
-fn find(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+/// Puts `new` in the place of `old`, wherever the depot has packed it.
+fn overwrite(folder: &std::path::Path, old: &[u8], new: &[u8]) {
     let mut open = vec![folder.to_path_buf()];
-    while let Some(dir) = open.pop() {
-        for entry in std::fs::read_dir(&dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.to_string_lossy().contains(name) {
-                return path;
-            }
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(
+                std::fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+            continue;
+        }
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(old.len()).position(|window| window == old) {
+            bytes[at..at + new.len()].copy_from_slice(new);
+            std::fs::write(&path, bytes).unwrap();
+            return;
         }
     }
-    panic!("no file for {name}");
+    panic!("the upload is in no segment");
 }

@@ -7,8 +7,10 @@
     clippy::indexing_slicing
 )]
 
+mod i11_production;
 mod i12_sizes;
 mod i14_hostile;
+mod i1_endorsements;
 mod i1_publish_first;
 mod i3_no_policy_no_key;
 mod i3_suites;

@@ -10,7 +10,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use siegel_fleet::binaries::{BuildProfile, Request, find};
+use siegel_attest::Profile;
+use siegel_fleet::binaries::{BuildProfile, NodeBinaries, Request, find};
 use siegel_fleet::clients::{self, ClientsOptions, OfferBytes, UploadReport};
 use siegel_fleet::cluster::{Mode, Options};
 use siegel_fleet::data::{ClientData, Dataset};
@@ -21,7 +22,9 @@ use siegel_policy::{AccessPolicy, Policy};
 use siegel_program::{Bundle, Table};
 use tempfile::TempDir;
 
+pub mod endorse;
 pub mod gate;
+pub mod launched;
 pub mod orders;
 pub mod outside;
 pub mod raw;
@@ -120,11 +123,12 @@ impl World {
         let mut options = Options::new(dir.path().into(), "test", bundle.digest());
         options_change(&mut options);
         let seed = options.seed;
-        let deployment = Box::pin(Deployment::start(mode, options))
+        let mut deployment = Box::pin(Deployment::start(mode, options))
             .await
             .expect("a deployment");
         let policy = deployment.build_policy(policy, bundle).expect("a policy");
         let policy = changed(&policy, policy_change);
+        endorse::vouch(&mut deployment, &policy).await;
         let published = deployment
             .publish(bundle, &policy)
             .await
@@ -150,8 +154,11 @@ impl World {
             policy.predecessor = Some(before);
             change(policy);
         });
-        let published = self.deployment.operator.publish_policy(&policy).await?;
-        self.deployment.operator.register_policy(&published).await?;
+        endorse::vouch(&mut self.deployment, &policy).await;
+        let operator = &self.deployment.operator;
+        let published = operator.publish_policy(&policy).await?;
+        let endorsements = self.deployment.endorsements(&policy);
+        operator.register_policy(&published, endorsements).await?;
         (self.policy, self.published) = (policy, published);
         Ok(())
     }
@@ -167,9 +174,10 @@ impl World {
     /// How its clients behave.
     pub fn clients(&self) -> ClientsOptions {
         ClientsOptions {
-            config: self.deployment.client_config(&self.policy.pipeline),
+            config: self.deployment.client_config(&self.policy),
             seed: self.seed,
             concurrency: 8,
+            heard: None,
         }
     }
 
@@ -259,14 +267,19 @@ impl World {
 
 /// Real processes, of binaries that are found or built.
 pub async fn processes() -> Mode {
+    Mode::processes(binaries(Profile::Simulation).await, None)
+}
+
+/// Node binaries of a flavour, in cargo's dev profile.
+pub async fn binaries(flavour: Profile) -> NodeBinaries {
     let request = Request {
         dir: None,
         profile: BuildProfile::Dev,
+        flavour,
         offline: true,
     };
     let found = tokio::task::spawn_blocking(move || find(&request, &mut |_| ()));
-    let binaries = found.await.expect("a search").expect("node binaries");
-    Mode::processes(binaries, None)
+    found.await.expect("a search").expect("node binaries")
 }
 
 /// A policy with one thing changed.

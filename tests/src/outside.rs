@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
+use siegel_depot::segment::Directory;
 use siegel_ident::EpochId;
 use siegel_operator::{FinishedRun, RunEvent};
 use siegel_seal::object::ObjectHeader;
@@ -62,7 +63,7 @@ fn said(event: &RunEvent) -> String {
 }
 
 fn masked(value: Value) -> Value {
-    let time = |key: &str| ["at", "deadline", "expires", "opened"].contains(&key);
+    let time = |key: &str| ["at", "deadline", "endorsed_until", "expires", "opened"].contains(&key);
     match value {
         Value::String(text) if text.len() >= 16 => Value::String("?".repeat(text.len())),
         Value::Array(values) => values.into_iter().map(masked).collect(),
@@ -87,14 +88,29 @@ fn collect(depot: &Path, at: &Path, objects: &mut BTreeMap<String, Vec<usize>>) 
         let bytes = std::fs::read(&path).expect("an object");
         let inside = path.strip_prefix(depot).expect("inside");
         let kind = inside.iter().next().expect("a kind").to_string_lossy();
+        if kind == "upload" {
+            // How they are packed follows from when they came.
+            objects
+                .entry("upload".into())
+                .or_default()
+                .extend(uploads(&bytes));
+            continue;
+        }
         let kind = match ObjectHeader::parse_prefix(&bytes) {
             Ok((header, _)) if kind == "sealed" => {
                 format!("{:?} of step {}", header.purpose, header.context.step)
             }
             _ => kind.into_owned(),
         };
-        let sizes = objects.entry(kind).or_default();
-        sizes.push(bytes.len());
-        sizes.sort_unstable();
+        objects.entry(kind).or_default().push(bytes.len());
     }
+    objects.values_mut().for_each(|sizes| sizes.sort_unstable());
+}
+
+/// The lengths of the uploads in a segment.
+fn uploads(segment: &[u8]) -> Vec<usize> {
+    let len = Directory::len_of(segment).expect("a segment");
+    let directory = Directory::parse(&segment[..len]).expect("a directory");
+    let places = directory.places();
+    places.map(|(upload, _)| upload.len as usize).collect()
 }
