@@ -273,7 +273,7 @@ impl World {
 
     /// Waits until all places vote under one leader: the group may lose a node again.
     pub(crate) async fn whole(&self) {
-        self.wait(Duration::from_secs(40), "full membership", |status| {
+        self.wait(Duration::from_secs(150), "full membership", |status| {
             status.role == "voter" && status.leader_id != 0
         })
         .await;
