@@ -60,6 +60,11 @@ fn places(args: AuditArgs) -> Result<(String, PathBuf), Failure> {
     let anchors = match (args.anchors, is_run) {
         (Some(anchors), _) => anchors,
         (None, true) => run.join("anchors.json"),
+        (None, false) if !args.log.contains("://") && !run.exists() => {
+            let message = "there is no such folder";
+            let help = "name a log's URL or folder, or the folder of a run";
+            return Err(Failure::usage("no-such-log", &args.log, message, help));
+        }
         (None, false) => {
             return Err(Failure::usage(
                 "no-anchors",
