@@ -1,7 +1,9 @@
 //! The reading half: checkpoint, entries, archive. What it all means is decided in `replay`.
 
+use std::collections::BTreeSet;
+
 use siegel_endorse::Voice;
-use siegel_ident::Digest;
+use siegel_ident::{Digest, PolicyDigest};
 use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{Checkpoint, ProofError, Tree, merkle};
@@ -89,11 +91,14 @@ pub async fn audit(log: &LogReader, anchors: &AuditAnchors) -> Result<AuditRepor
 pub struct Voices {
     /// The endorsements, in the order of the log; none if what it shows is not what it signed.
     pub voices: Vec<Voice>,
+    /// The policies in it; none in the same case.
+    pub policies: BTreeSet<PolicyDigest>,
     /// The errors in the log, worst first; without them the list is whole.
     pub findings: Vec<Finding>,
 }
 
-/// Reads the endorsements in a log, as [`audit`] does; nothing else is judged.
+/// Reads the endorsements in a log, as [`audit`] does; nothing else is judged. If the anchors pin
+/// endorsers, others have no voice (I1).
 ///
 /// # Errors
 /// [`AuditError::Checkpoint`] if the log is another than the pinned one, else as [`audit`].
@@ -107,12 +112,20 @@ pub async fn voices(log: &LogReader, anchors: &AuditAnchors) -> Result<Voices, A
     let tree = read_entries(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
     check_tree(&tree, &checkpoint, anchors, &mut findings);
     let mut voices = replay.world.voices;
+    let pinned = &anchors.endorsers;
+    voices.retain(|voice| pinned.is_empty() || pinned.contains(&voice.endorser));
+    let mut policies: BTreeSet<_> = replay.world.policies.into_keys().collect();
     if (tree.size(), tree.root()) != (checkpoint.size, checkpoint.root) {
         voices.clear();
+        policies.clear();
     }
     let mut findings = findings.finish();
     findings.retain(|finding| finding.severity == Severity::Error);
-    Ok(Voices { voices, findings })
+    Ok(Voices {
+        voices,
+        policies,
+        findings,
+    })
 }
 
 async fn read_entries(

@@ -7,7 +7,7 @@ use serde::Serialize;
 use siegel_audit::{AuditAnchors, AuditError};
 use siegel_endorse::{Build, Subject, Thing, Voice, endorsed_until, things};
 use siegel_ident::{Digest, KeyDigest, Timestamp};
-use siegel_policy::{AccessPolicy, Finding, Severity, Utc};
+use siegel_policy::{AccessPolicy, Finding, Policy, Severity, Utc};
 use siegel_rekor::LogReader;
 
 use super::show::ShowArgs;
@@ -81,7 +81,7 @@ impl Source {
 /// Reads the log; says of each thing who vouches for it, and what is wrong: with the log, or with
 /// what a client would find now.
 pub(super) async fn look_up(
-    policy: &AccessPolicy,
+    policy: &Policy,
     source: &Source,
     now: Timestamp,
 ) -> Result<(Vec<Endorsed>, Vec<Finding>), Failure> {
@@ -99,6 +99,15 @@ pub(super) async fn look_up(
         why => Failure::failed("log", at, why, "is the log there, and is it this one?"),
     })?;
     let mut findings = read.findings;
+    if !read.policies.contains(&policy.digest()) {
+        let message = "no client takes this policy: exactly these bytes are not in the log";
+        findings.push(Finding::new(
+            Severity::Warning,
+            "policy-not-logged",
+            "I1",
+            message,
+        ));
+    }
     if let Err(lack) = endorsed_until(policy, &read.voices, now) {
         let (id, invariant) = (lack.code(), lack.invariant());
         let message = format!("no client takes this policy now: {lack}");

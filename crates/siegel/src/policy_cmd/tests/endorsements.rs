@@ -97,6 +97,15 @@ impl Told {
         log.publish(&envelope, &by.key(), &document).await.unwrap();
     }
 
+    async fn publish_policy(&self) {
+        let policy = std::fs::read(self.folder.path("policy.json")).unwrap();
+        let statement = Statement::about("test", &policy, predicate::POLICY);
+        let envelope = self.endorser.sign(&statement).unwrap();
+        let log = LogClient::new(&self.url).unwrap();
+        let key = self.endorser.key();
+        log.publish(&envelope, &key, &policy).await.unwrap();
+    }
+
     async fn show(&self, now: Timestamp) -> Shown {
         show(&self.folder.show_args(), now).await.unwrap()
     }
@@ -186,4 +195,28 @@ async fn i1_show_reads_only_the_log_of_the_anchors() {
     let refused = show(&with(Some(&told.url), None), NOW).await;
     assert!(refusal(refused, Exit::Usage, "no-log").contains("--anchors"));
     assert!(told.show(NOW).await.endorsed.is_none());
+}
+
+/// I1. Catches a policy that the log lacks, shown as if clients took it.
+#[tokio::test]
+async fn i1_show_says_that_a_policy_is_not_logged() {
+    let told = Told::new().await;
+    assert!(ids(&told.show(NOW).await).contains(&"policy-not-logged"));
+    told.publish_policy().await;
+    assert!(!ids(&told.show(NOW).await).contains(&"policy-not-logged"));
+}
+
+/// I1. Catches a stranger's endorsement shown to somebody who pins others.
+#[tokio::test]
+async fn i1_show_hears_only_pinned_endorsers() {
+    let told = Told::new().await;
+    told.say(&told.endorser, &told.documents()[0]).await;
+    assert_eq!(roles(&told.show(NOW).await)[0], ("kms", 1));
+    let path = told.folder.path("anchors.json");
+    let mut anchors: AuditAnchors = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    anchors.endorsers = vec![KeyDigest::from_bytes([9; 32])];
+    std::fs::write(&path, serde_json::to_vec(&anchors).unwrap()).unwrap();
+    let shown = told.show(NOW).await;
+    assert_eq!(roles(&shown)[0], ("kms", 0));
+    assert!(ids(&shown).contains(&"binary-not-endorsed"));
 }
