@@ -1,0 +1,3 @@
+//! Bundles of real logs, and what must not verify.
+
+mod vectors;
