@@ -3,14 +3,15 @@
 //! That pins kind, version, digest, signature and signer at once, whatever a parser might overlook.
 //! Two values of Rekor v1 cannot be computed from a bundle, because they are hashes over a spelling
 //! of the envelope that nobody kept: `envelopeHash` of `dsse` and `hash` of `intoto`. They are taken
-//! from the logged body, must be a SHA-256 in hex, and decide nothing.
+//! from the logged body, must be a SHA-256 in hex, and decide nothing. So is, for `intoto`, where the
+//! line breaks of the signer's PEM stand: Rekor keeps it as the client wrote it.
 
 use serde::Deserialize;
 use siegel_ident::Digest;
 use siegel_translog::SpkiKey;
 
 use crate::bundle::{Content, Kind};
-use crate::encoding::b64;
+use crate::encoding::{Base64, b64};
 use crate::error::BundleError;
 
 /// Who signed, as an entry names it.
@@ -20,6 +21,15 @@ pub(crate) enum Verifier<'a> {
     Certificate(&'a [u8]),
     /// A managed key.
     Key(&'a SpkiKey),
+}
+
+impl Verifier<'_> {
+    fn pem_parts(self) -> (&'static str, String) {
+        match self {
+            Self::Certificate(der) => ("CERTIFICATE", b64(der)),
+            Self::Key(key) => ("PUBLIC KEY", b64(&key.spki_der())),
+        }
+    }
 }
 
 /// Compares `logged` with what follows from the other parts of the bundle. `digest` is SHA-256 of what
@@ -51,9 +61,7 @@ pub(crate) fn check_body(
             signature,
             verifier,
         )],
-        (Kind::Intoto002, Content::Envelope { .. }) => {
-            intoto_002(&stated_hash(logged)?, content, verifier)
-        }
+        (Kind::Intoto002, Content::Envelope { .. }) => intoto_002(logged, content, verifier)?,
         (Kind::HashedRekord001 | Kind::Dsse001 | Kind::Intoto002, _) => {
             let expected = "a kind for this content";
             return Err(BundleError::field(
@@ -124,41 +132,42 @@ fn dsse_001(
 
 /// The log keeps the payload, or drops it: both are forms of the same entry. In either, payload and
 /// signature are base64 twice.
-fn intoto_002(hash: &Digest, content: &Content, verifier: Verifier<'_>) -> Vec<String> {
+fn intoto_002(
+    logged: &[u8],
+    content: &Content,
+    verifier: Verifier<'_>,
+) -> Result<Vec<String>, BundleError> {
     let Content::Envelope {
         payload_type,
         payload,
         signature,
     } = content
     else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
+    let hash = stated_hash(logged)?;
+    let pem = stated_pem(logged, verifier).unwrap_or_else(|| pem(verifier));
     // The only value that could need an escape.
     let payload_type = serde_json::Value::from(payload_type.as_str()).to_string();
     let twice = |bytes: &[u8]| b64(b64(bytes).as_bytes());
     let kept = format!("\"payload\":\"{}\",", twice(payload));
-    ["", kept.as_str()]
-        .iter()
-        .map(|kept| {
-            format!(
-                "{{\"apiVersion\":\"0.0.2\",\"kind\":\"intoto\",\"spec\":{{\"content\":{{\"envelope\":\
-                 {{{kept}\"payloadType\":{payload_type},\"signatures\":[{{\"publicKey\":\"{}\",\"sig\":\
-                 \"{}\"}}]}},\"hash\":{{\"algorithm\":\"sha256\",\"value\":\"{hash}\"}},\"payloadHash\":\
-                 {{\"algorithm\":\"sha256\",\"value\":\"{}\"}}}}}}}}",
-                b64(pem(verifier).as_bytes()),
-                twice(signature),
-                Digest::of(payload),
-            )
-        })
-        .collect()
+    let form = |kept: &str| {
+        format!(
+            "{{\"apiVersion\":\"0.0.2\",\"kind\":\"intoto\",\"spec\":{{\"content\":{{\"envelope\":\
+             {{{kept}\"payloadType\":{payload_type},\"signatures\":[{{\"publicKey\":\"{}\",\"sig\":\
+             \"{}\"}}]}},\"hash\":{{\"algorithm\":\"sha256\",\"value\":\"{hash}\"}},\"payloadHash\":\
+             {{\"algorithm\":\"sha256\",\"value\":\"{}\"}}}}}}}}",
+            b64(pem.as_bytes()),
+            twice(signature),
+            Digest::of(payload),
+        )
+    };
+    Ok(vec![form(""), form(&kept)])
 }
 
 /// RFC 7468, as OpenSSL and Go write it.
 fn pem(verifier: Verifier<'_>) -> String {
-    let (label, text) = match verifier {
-        Verifier::Certificate(der) => ("CERTIFICATE", b64(der)),
-        Verifier::Key(key) => ("PUBLIC KEY", b64(&key.spki_der())),
-    };
+    let (label, text) = verifier.pem_parts();
     let mut out = format!("-----BEGIN {label}-----\n");
     let mut rest = text.as_str();
     while !rest.is_empty() {
@@ -169,6 +178,18 @@ fn pem(verifier: Verifier<'_>) -> String {
     }
     out.push_str(&format!("-----END {label}-----\n"));
     out
+}
+
+/// The PEM in an `intoto` body, if it is this signer's but for line breaks.
+fn stated_pem(logged: &[u8], verifier: Verifier<'_>) -> Option<String> {
+    let body: BodyJson = serde_json::from_slice(logged).ok()?;
+    let envelope = body.spec.content?.envelope?;
+    let text = envelope.signatures.into_iter().next()?.public_key.0;
+    let text = String::from_utf8(text).ok()?;
+    let joined: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    let (label, base64) = verifier.pem_parts();
+    let own = format!("-----BEGIN {label}-----{base64}-----END {label}-----");
+    (joined == own).then_some(text)
 }
 
 /// The one value that only the log knows.
@@ -182,7 +203,7 @@ fn stated_hash(logged: &[u8]) -> Result<Digest, BundleError> {
     ))
 }
 
-// Only the value that cannot be computed is read; the comparison checks all the others.
+// Only values that cannot be computed are read; the comparison checks all the others.
 #[derive(Deserialize)]
 struct BodyJson {
     spec: SpecJson,
@@ -198,6 +219,18 @@ struct SpecJson {
 #[derive(Deserialize)]
 struct ContentJson {
     hash: Option<HashJson>,
+    envelope: Option<EnvelopeJson>,
+}
+
+#[derive(Deserialize)]
+struct EnvelopeJson {
+    signatures: Vec<SignatureJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SignatureJson {
+    public_key: Base64,
 }
 
 #[derive(Deserialize)]
