@@ -1,7 +1,8 @@
 //! Genesis documents and policies: what they claim, against the anchors and each other.
 
+use crate::testing::NOW;
 use siegel_attest::Genesis;
-use siegel_ident::{Digest, Timestamp};
+use siegel_ident::{Digest, NamedKey, Seconds, Timestamp, WitnessQuorum};
 use siegel_rekor::LogReader;
 use siegel_translog::predicate;
 
@@ -37,7 +38,16 @@ async fn clusters_that_are_not_what_they_say() {
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["cluster-other-log"]);
     let mut scene = Scene::new();
-    scene.genesis.config.witnesses = 2;
+    let witness = |n: u8| NamedKey {
+        name: format!("w{n}.example"),
+        operator: format!("operator {n}"),
+        key: [n; 32],
+    };
+    scene.genesis.config.witnesses = WitnessQuorum {
+        required: 2,
+        max_age: Seconds(60),
+        witnesses: (1..=2).map(witness).collect(),
+    };
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["witnesses-not-checked"]);
 
@@ -55,7 +65,7 @@ async fn clusters_that_are_not_what_they_say() {
         }],
         ..scene.anchors()
     };
-    let report = audit(&log, &anchors).await.unwrap();
+    let report = audit(&log, &anchors, NOW).await.unwrap();
     assert_eq!(errors(&report), ["cluster-not-logged", "simulation-root"]);
     assert!(ids(&report).contains(&"cluster-unexpected"));
 
