@@ -1,13 +1,12 @@
 //! Genesis documents and policies: what they claim, against the anchors and each other.
 
-use crate::testing::NOW;
 use siegel_attest::Genesis;
-use siegel_ident::{Digest, NamedKey, Seconds, Timestamp, WitnessQuorum};
+use siegel_ident::{Digest, Timestamp};
 use siegel_rekor::LogReader;
 use siegel_translog::predicate;
 
 use super::{errors, ids};
-use crate::testing::{Scene, receipts};
+use crate::testing::{NOW, Scene, receipts, two_witnesses};
 use crate::{AuditAnchors, ExpectedCluster, audit};
 
 /// Genesis documents against the anchors and against each other.
@@ -38,16 +37,7 @@ async fn clusters_that_are_not_what_they_say() {
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["cluster-other-log"]);
     let mut scene = Scene::new();
-    let witness = |n: u8| NamedKey {
-        name: format!("w{n}.example"),
-        operator: format!("operator {n}"),
-        key: [n; 32],
-    };
-    scene.genesis.config.witnesses = WitnessQuorum {
-        required: 2,
-        max_age: Seconds(60),
-        witnesses: (1..=2).map(witness).collect(),
-    };
+    scene.genesis.config.witnesses = two_witnesses();
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["witnesses-not-checked"]);
 
