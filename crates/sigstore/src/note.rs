@@ -6,6 +6,7 @@
 //! exactly once: under its name *and* its key id.
 
 use siegel_ident::Digest;
+use siegel_translog::note::SignatureLine;
 
 use crate::encoding::{from_b64, from_decimal};
 use crate::error::{BundleError, bounded};
@@ -94,20 +95,13 @@ fn own_signature(lines: &str, log: &Log) -> Result<Vec<u8>, BundleError> {
     )?;
     let mut own = Vec::new();
     for line in lines.split('\n') {
-        let (name, value) = line
-            .strip_prefix("\u{2014} ")
-            .and_then(|rest| rest.split_once(' '))
-            .filter(|(name, _)| !name.is_empty() && !name.contains('+'))
-            .ok_or(BundleError::CheckpointForm(
-                "a signature line is not '— name base64'",
-            ))?;
-        let value =
-            from_b64(value).ok_or(BundleError::CheckpointForm("a signature is not base64"))?;
-        let (key_id, signature) = value
-            .split_at_checked(4)
-            .ok_or(BundleError::CheckpointForm("a signature has no key id"))?;
-        if name == log.name && Some(key_id) == log.id.as_bytes().get(..4) {
-            own.push(signature.to_vec());
+        let line = SignatureLine::parse(line).map_err(|_| {
+            BundleError::CheckpointForm(
+                "a signature line is not '— name base64(key id, signature)'",
+            )
+        })?;
+        if line.name == log.name && log.id.as_bytes().starts_with(&line.key_id) {
+            own.push(line.signature);
         }
     }
     let found = own.len();

@@ -1,6 +1,7 @@
 //! Policy proofs, by both verifiers: the strict one of clients and key service, and the second
 //! opinion. They must agree.
 
+use siegel_ident::Timestamp;
 use siegel_translog::{HashedRekord, LogAnchors, LoggedEntry, SpkiKey, verify_logged};
 
 use crate::artifact::{Artifact, Signer};
@@ -19,8 +20,9 @@ pub fn verify_policy_proof(
     predicate_type: &str,
     signer: Option<&SpkiKey>,
     anchors: &LogAnchors,
+    now: Timestamp,
 ) -> Result<LoggedEntry, BundleError> {
-    let ours = verify_logged(bundle, artifact, predicate_type, signer, anchors);
+    let ours = verify_logged(bundle, artifact, predicate_type, signer, anchors, now);
     let theirs = match signer.copied().or_else(|| stated_signer(bundle)) {
         Some(key) => second_opinion(
             bundle,

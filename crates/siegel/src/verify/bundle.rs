@@ -138,9 +138,10 @@ pub struct VerifiedBundle {
 pub fn bundle(args: &BundleArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
     let bundle = files::read(&args.bundle, "bundle", MAX_BUNDLE)?;
     let key = args.key.as_deref().map(read_key).transpose()?;
+    let now = clock(now)?;
     let verified = match &args.anchors {
-        Some(anchors) => proof(args, &bundle, key.as_ref(), anchors),
-        None => general(args, &bundle, key.as_ref(), clock(now)?),
+        Some(anchors) => proof(args, &bundle, key.as_ref(), anchors, now),
+        None => general(args, &bundle, key.as_ref(), now),
     }?;
     print(&verified, json)
 }
@@ -189,11 +190,12 @@ fn proof(
     bundle: &[u8],
     key: Option<&SpkiKey>,
     anchors: &Path,
+    now: Timestamp,
 ) -> Result<VerifiedBundle, Failure> {
     let anchors = read_anchors(anchors)?.log;
     let artifact = files::read(Path::new(&args.artifact), "artifact", MAX_ARTIFACT)?;
     let predicate_type = args.what.predicate_type();
-    let found = verify_policy_proof(bundle, &artifact, predicate_type, key, &anchors)
+    let found = verify_policy_proof(bundle, &artifact, predicate_type, key, &anchors, now)
         .map_err(|why| refused(&why, args))?;
     Ok(VerifiedBundle {
         schema: "siegel/verified-bundle/v1",
@@ -203,7 +205,7 @@ fn proof(
         log: anchors.origin,
         log_index: found.log_index,
         tree_size: Some(found.tree_size),
-        times: Vec::new(),
+        times: found.witnessed_at.into_iter().collect(),
     })
 }
 
