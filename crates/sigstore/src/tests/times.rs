@@ -49,8 +49,9 @@ fn i1_nothing_is_from_the_future() {
     }
 }
 
-/// A real token, bent at each byte. Ours alone reads form, imprint and time; with the second opinion
-/// nothing that is signed can be bent. What can be is listed by `unsigned`.
+/// A real token, bent at each byte. What `sigstore-verify` does not look at (versions, stated hashes,
+/// the certificates that come with it, the name of the signature's algorithm) ours does; one bit is
+/// left: "granted" may become "granted with modifications".
 #[test]
 fn i14_every_byte_of_a_token() {
     let Some(dir) = vectors() else { return };
@@ -72,7 +73,7 @@ fn i14_every_byte_of_a_token() {
             accepted.push(i);
         }
     }
-    println!("{} of {} bytes: {accepted:?}", accepted.len(), token.len());
+    assert_eq!(accepted, [8]);
     for len in 0..token.len() {
         assert!(Token::parse(&token[..len]).is_err(), "{len}");
     }
