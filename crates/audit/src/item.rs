@@ -3,7 +3,7 @@
 use siegel_ident::Digest;
 use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
-use siegel_translog::{HashedRekord, SpkiKey, Statement, dsse, predicate};
+use siegel_translog::{HashedRekord, ProofError, SpkiKey, Statement, Verifier, dsse, predicate};
 
 use crate::source;
 
@@ -46,11 +46,15 @@ pub(crate) async fn open(
         Ok(record) => record,
         Err(e) => return Ok(Err(wrong(index, "entry-unreadable", "I1", &e.to_string()))),
     };
+    let signer = match &record.verifier {
+        Verifier::Key(key) => *key,
+        Verifier::Certificate(_) => return Ok(Err(certified(index))),
+    };
     let pae = match fetch(log, index, &record.digest, "signed statement", "I1").await? {
         Ok(bytes) => bytes,
         Err(finding) => return Ok(Err(finding)),
     };
-    let statement = match statement(&record, &pae) {
+    let statement = match statement(&signer, &record, &pae) {
         Ok(statement) => statement,
         Err(e) => return Ok(Err(wrong(index, "entry-not-signed", "I1", &e.to_string()))),
     };
@@ -82,16 +86,30 @@ pub(crate) async fn open(
     };
     Ok(Ok(Item {
         index,
-        signer: record.key,
+        signer,
         artifact: statement.digest,
         kind,
         named,
     }))
 }
 
-fn statement(record: &HashedRekord, pae: &[u8]) -> Result<Statement, siegel_translog::ProofError> {
-    record.key.verify(pae, &record.signature)?;
+fn statement(signer: &SpkiKey, record: &HashedRekord, pae: &[u8]) -> Result<Statement, ProofError> {
+    signer.verify(pae, &record.signature)?;
     Statement::parse(dsse::payload_of_pae(pae)?)
+}
+
+/// An entry whose signer is named by a certificate. Clients and key service take no such proof, so
+/// it can have no effect (I1); it is reported because nobody here can say who stands behind it.
+fn certified(index: u64) -> Finding {
+    Finding::new(
+        Severity::Warning,
+        "entry-with-certificate",
+        "I1",
+        format!(
+            "log entry {index} is signed under a certificate: no client and no key service takes \
+             it as a proof, and this audit does not read what it says (siegel verify-bundle does)"
+        ),
+    )
 }
 
 /// Bytes from the archive. That they are missing is a finding, that the archive cannot be reached

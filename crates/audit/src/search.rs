@@ -3,7 +3,7 @@
 use siegel_ident::{KeyDigest, Timestamp};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{
-    Checkpoint, HashedRekord, LogAnchors, ProofError, Statement, Tree, dsse, merkle,
+    Checkpoint, HashedRekord, LogAnchors, ProofError, SpkiKey, Statement, Tree, dsse, merkle,
 };
 
 /// Entries read at a time.
@@ -141,20 +141,22 @@ async fn open(
 ) -> Result<Option<Found>, Unread> {
     let record = HashedRekord::parse(body).map_err(|_| Unread::Entry)?;
     let pae = log.archive_get(&record.digest).await.map_err(unread)?;
-    let statement = statement(&record, &pae).map_err(|_| Unread::Entry)?;
+    // Who vouches for a certificate is not known here: such an entry has no voice (I1).
+    let signer = *record.verifier.key().map_err(|_| Unread::Entry)?;
+    let statement = statement(&signer, &record, &pae).map_err(|_| Unread::Entry)?;
     if statement.predicate_type != wanted {
         return Ok(None);
     }
     let bytes = log.archive_get(&statement.digest).await.map_err(unread)?;
     Ok(Some(Found {
         log_index: index,
-        signer: record.key.digest(),
+        signer: signer.digest(),
         bytes,
     }))
 }
 
-fn statement(record: &HashedRekord, pae: &[u8]) -> Result<Statement, ProofError> {
-    record.key.verify(pae, &record.signature)?;
+fn statement(signer: &SpkiKey, record: &HashedRekord, pae: &[u8]) -> Result<Statement, ProofError> {
+    signer.verify(pae, &record.signature)?;
     Statement::parse(dsse::payload_of_pae(pae)?)
 }
 
