@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use siegel_ident::KeyDigest;
+use siegel_ident::{KeyDigest, Timestamp};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{LogAnchors, ProofError};
 
@@ -77,11 +77,12 @@ pub async fn search(
     log: &LogReader,
     anchors: &LogAnchors,
     predicate_type: &str,
+    now: Timestamp,
 ) -> Result<Search, SearchError> {
     anchors.check().map_err(SearchError::Anchors)?;
     let note = log.checkpoint().await?;
     let checkpoint = anchors
-        .verify_checkpoint(&note)
+        .verify_checkpoint(&note, now)
         .map_err(SearchError::Checkpoint)?;
     let mut search = Search {
         size: checkpoint.size,

@@ -19,6 +19,8 @@ use crate::{AuditAnchors, AuditReport, audit};
 
 /// When the first policy begins, and the first receipt is written.
 pub const START: u64 = 1_700_000_000;
+/// The auditor's clock.
+pub const NOW: Timestamp = Timestamp(START);
 /// How long keys live, in seconds.
 pub const TTL: u64 = 1000;
 /// The pipeline of both policies.
@@ -86,7 +88,7 @@ impl Scene {
             min_voters: 3,
             log_origin: origin,
             log_key: key,
-            witnesses: 0,
+            witnesses: siegel_ident::WitnessQuorum::none(),
             seed: None,
         };
         let genesis = Genesis {
@@ -238,7 +240,7 @@ impl Scene {
 
     /// Audits the log as it stands, under [`Self::anchors`].
     pub async fn audit(&self) -> AuditReport {
-        audit(&LogReader::Open(self.log.clone()), &self.anchors())
+        audit(&LogReader::Open(self.log.clone()), &self.anchors(), NOW)
             .await
             .unwrap()
     }

@@ -56,7 +56,7 @@ pub async fn policy(args: PolicyArgs, json: bool, now: Option<u64>) -> Result<Ex
         PolicyCommand::Build(args) => print(&build::build(&args, now)?, json),
         PolicyCommand::Check(args) => print(&check::check(&args, now)?, json),
         PolicyCommand::Show(args) => print(&show::show(&args, now).await?, json),
-        PolicyCommand::Publish(args) => print(&publish::publish(&args).await?, json),
+        PolicyCommand::Publish(args) => print(&publish::publish(&args, now).await?, json),
     }
 }
 

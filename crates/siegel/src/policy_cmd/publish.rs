@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use siegel_ident::{PolicyDigest, hex_serde};
+use siegel_ident::{PolicyDigest, Timestamp, hex_serde};
 use siegel_policy::{Finding, Policy, Severity, lint};
 use siegel_rekor::{LogClient, PolicySigner, RekorError};
 use siegel_translog::{Bundle, LogAnchors, Statement, predicate, verify_logged};
@@ -64,7 +64,7 @@ pub struct Published {
 }
 
 /// Signs, logs and archives the policy; verifies the proof if it can; writes it.
-pub async fn publish(args: &PublishArgs) -> Result<Published, Failure> {
+pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Failure> {
     let policy = files::good_policy(&args.file)?;
     let mut findings = lint(&policy);
     refuse_errors(args, &findings)?;
@@ -91,6 +91,7 @@ pub async fn publish(args: &PublishArgs) -> Result<Published, Failure> {
                 predicate::POLICY,
                 Some(&signer),
                 anchors,
+                now,
             )
             .map(|entry| entry.log_index)
         }

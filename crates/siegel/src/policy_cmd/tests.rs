@@ -44,7 +44,7 @@ impl Folder {
             min_voters: 2,
             log_origin: "log.example.test".into(),
             log_key: [2; 32],
-            witnesses: 0,
+            witnesses: siegel_ident::WitnessQuorum::none(),
             seed: None,
         };
         let genesis = Genesis {
@@ -275,12 +275,12 @@ async fn i1_publish_logs_archives_and_verifies() {
         out: None,
         force: false,
     };
-    let published = publish(&args).await.unwrap();
+    let published = publish(&args, NOW).await.unwrap();
     assert!(published.verified);
     let bundle = std::fs::read(&published.bundle).unwrap();
     let bytes = std::fs::read(folder.path("policy.json")).unwrap();
     let anchors = LogAnchors::unwitnessed("log.example.test", key);
-    let entry = verify_logged(&bundle, &bytes, predicate::POLICY, None, &anchors).unwrap();
+    let entry = verify_logged(&bundle, &bytes, predicate::POLICY, None, &anchors, NOW).unwrap();
     assert_eq!(entry.log_index, published.log_index);
     let log = siegel_rekor::LogClient::new(&url).unwrap();
     assert_eq!(
@@ -289,11 +289,14 @@ async fn i1_publish_logs_archives_and_verifies() {
     );
 
     let out = Some(folder.path("second.json"));
-    let unverified = publish(&PublishArgs {
-        log_key: None,
-        out,
-        ..args
-    })
+    let unverified = publish(
+        &PublishArgs {
+            log_key: None,
+            out,
+            ..args
+        },
+        NOW,
+    )
     .await
     .unwrap();
     assert!(!unverified.verified);
@@ -318,23 +321,23 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
         force: false,
     };
     let (url, key) = serve_log("other.example.test").await;
-    let other = publish(&args(&url, Some(hex::encode(key)))).await;
+    let other = publish(&args(&url, Some(hex::encode(key))), NOW).await;
     refusal(other, Exit::NotTrustworthy, "bad-proof");
     let (url, _) = serve_log("log.example.test").await;
-    let forged = publish(&args(&url, Some("00".repeat(32)))).await;
+    let forged = publish(&args(&url, Some("00".repeat(32))), NOW).await;
     refusal(forged, Exit::NotTrustworthy, "bad-proof");
     refusal(
-        publish(&args(&url, Some("xyz".into()))).await,
+        publish(&args(&url, Some("xyz".into())), NOW).await,
         Exit::Usage,
         "bad-log-key",
     );
     refusal(
-        publish(&args("ftp://x", None)).await,
+        publish(&args("ftp://x", None), NOW).await,
         Exit::Usage,
         "bad-log",
     );
     refusal(
-        publish(&args("http://127.0.0.1:9", None)).await,
+        publish(&args("http://127.0.0.1:9", None), NOW).await,
         Exit::Failed,
         "log",
     );
@@ -343,7 +346,7 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
         .replace("\"profile\":\"simulation\"", "\"profile\":\"production\"")
         .replace("\"witnesses\":0", "\"witnesses\":2");
     folder.put("policy.json", production.as_bytes());
-    let refused = publish(&args("http://127.0.0.1:9", None)).await;
+    let refused = publish(&args("http://127.0.0.1:9", None), NOW).await;
     refusal(refused, Exit::NotTrustworthy, "simulated-in-production");
     assert!(!folder.path("policy.sigstore.json").exists());
 }
