@@ -237,7 +237,14 @@ fn i1_an_entry_with_a_certificate_proves_no_policy() {
         .to_json()
         .unwrap();
     for pinned in [None, Some(&signer.key())] {
-        let read = verify_logged(&bundle, ARTIFACT, predicate::POLICY, pinned, &good.anchors);
+        let read = verify_logged(
+            &bundle,
+            ARTIFACT,
+            predicate::POLICY,
+            pinned,
+            &good.anchors,
+            NOW,
+        );
         assert!(matches!(read, Err(ProofError::Key(_))), "{read:?}");
     }
 }
