@@ -5,18 +5,25 @@
 //! table. A shell: it owns files, sockets and keys; what is true about a log is decided in
 //! `siegel-translog`.
 
+mod archive;
 mod client;
+mod cosigner;
 mod error;
+mod io;
+mod known;
 mod log;
 mod log_key;
 mod pem;
+mod publish;
 mod recover;
 mod server;
 mod signer;
 mod store;
 mod writer;
 
+pub use archive::{PackDirectory, PackEntry, PackError};
 pub use client::{FolderLog, LogClient, LogReader};
+pub use cosigner::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;

@@ -13,8 +13,10 @@ pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
+mod nodes;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
+pub mod tiles;
 pub mod tlog_entry;
 mod tree;
 mod verify;
@@ -26,6 +28,7 @@ pub use error::ProofError;
 pub use hashedrekord::HashedRekord;
 pub use intoto::{Statement, predicate};
 pub use key::SpkiKey;
+pub use tiles::{TilePath, TileSet};
 pub use tlog_entry::{InclusionProof, TlogEntry};
 pub use tree::Tree;
 pub use verify::{LogAnchors, LoggedEntry, verify_logged};

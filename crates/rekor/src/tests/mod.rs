@@ -5,6 +5,8 @@ mod http;
 mod recovery;
 mod refusals;
 
+use std::sync::Arc;
+
 use siegel_ident::Secret;
 use siegel_translog::{Envelope, HashedRekord, LoggedEntry, Statement, predicate, verify_logged};
 use tokio::net::TcpListener;
@@ -21,6 +23,18 @@ fn key() -> LogKey {
 
 fn memory() -> Log {
     Log::open(&Storage::Memory, key()).unwrap()
+}
+
+fn nobody() -> Arc<dyn crate::Cosigner> {
+    Arc::new(crate::cosigner::Nobody)
+}
+
+/// All at once, so that they share checkpoints.
+async fn submit_all(log: &Log, records: &[HashedRekord]) {
+    let all = records.iter().map(|record| log.submit(record));
+    for entry in futures::future::join_all(all).await {
+        entry.unwrap();
+    }
 }
 
 fn artifact(i: u32) -> Vec<u8> {
