@@ -7,12 +7,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // for tests only
 
+mod disk;
 mod history;
 mod ledger;
 mod scene;
 mod signer;
 mod told;
 
+pub use disk::{last_bundle, rot, withhold};
 pub use history::{build_of, lived, receipts, stage};
 pub use scene::*;
 pub use signer::Signer;
