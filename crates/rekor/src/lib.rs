@@ -6,11 +6,16 @@
 //! `siegel-translog`.
 
 mod certificate;
+mod archive;
 mod client;
+mod cosigner;
 mod error;
+mod io;
+mod known;
 mod log;
 mod log_key;
 mod pem;
+mod publish;
 mod recover;
 mod server;
 mod signer;
@@ -20,7 +25,9 @@ mod tsa;
 mod writer;
 
 pub use certificate::{certificate_key, certificate_of_pem};
+pub use archive::{PackDirectory, PackEntry, PackError};
 pub use client::{FolderLog, LogClient, LogReader};
+pub use cosigner::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;

@@ -16,8 +16,10 @@ pub mod intoto;
 mod key;
 pub mod merkle;
 pub mod note;
+mod nodes;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
+pub mod tiles;
 pub mod tlog_entry;
 mod tree;
 mod verify;
@@ -30,6 +32,7 @@ pub use general::GeneralBundle;
 pub use hashedrekord::{HashedRekord, Verifier};
 pub use intoto::{Statement, predicate};
 pub use key::SpkiKey;
+pub use tiles::{TilePath, TileSet};
 pub use tlog_entry::{InclusionProof, TlogEntry};
 pub use tree::Tree;
 pub use verify::{LogAnchors, LoggedEntry, verify_logged};
