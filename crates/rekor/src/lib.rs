@@ -6,6 +6,7 @@
 //! `siegel-translog`.
 
 mod client;
+mod cosign;
 mod error;
 mod log;
 mod log_key;
@@ -17,6 +18,7 @@ mod store;
 mod writer;
 
 pub use client::{FolderLog, LogClient, LogReader};
+pub use cosign::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
