@@ -7,7 +7,9 @@
 
 mod client;
 mod cosign;
+mod cosigner;
 mod error;
+mod keyed;
 mod log;
 mod log_key;
 mod pem;
@@ -15,16 +17,19 @@ mod recover;
 mod server;
 mod signer;
 mod store;
+mod witness;
 mod writer;
 
 pub use client::{FolderLog, LogClient, LogReader};
-pub use cosign::{CosignRequest, Cosigner};
+pub use cosign::{WitnessAt, Witnesses};
+pub use cosigner::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
 pub use server::serve;
 pub use signer::{PolicySigner, read_public_key};
 pub use store::Storage;
+pub use witness::{Now, Witness, WitnessLog, Witnessing, serve_witness};
 
 /// Largest object of the archive, in bytes.
 pub const MAX_ARCHIVED: usize = 1024 * 1024;

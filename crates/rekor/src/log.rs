@@ -7,6 +7,7 @@ use siegel_translog::checkpoint::log_id;
 use siegel_translog::{HashedRekord, InclusionProof, LogAnchors, TlogEntry, Tree};
 
 use crate::MAX_ARCHIVED;
+use crate::cosigner::{Cosigner, Nobody};
 use crate::error::RekorError;
 use crate::log_key::LogKey;
 use crate::recover::recover;
@@ -52,7 +53,27 @@ impl Log {
         Self::over(store::open(storage)?, key)
     }
 
+    /// As [`Self::open`], for a log that collects cosignatures before it publishes.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(
+        storage: &Storage,
+        key: LogKey,
+        cosigner: Arc<dyn Cosigner>,
+    ) -> Result<Self, RekorError> {
+        Self::with(store::open(storage)?, key, cosigner)
+    }
+
     pub(crate) fn over(store: Box<dyn Store>, key: LogKey) -> Result<Self, RekorError> {
+        Self::with(store, key, Arc::new(Nobody))
+    }
+
+    fn with(
+        store: Box<dyn Store>,
+        key: LogKey,
+        cosigner: Arc<dyn Cosigner>,
+    ) -> Result<Self, RekorError> {
         let (published, known) = recover(&*store, &key)?;
         let published = RwLock::new(published);
         let shared = Arc::new(Shared {
@@ -60,7 +81,7 @@ impl Log {
             store,
             published,
         });
-        let writer = Writer::start(Arc::clone(&shared), known)?;
+        let writer = Writer::start(Arc::clone(&shared), known, cosigner)?;
         Ok(Self {
             shared,
             writer: Arc::new(writer),
@@ -93,6 +114,14 @@ impl Log {
     pub async fn submit(&self, record: &HashedRekord) -> Result<TlogEntry, RekorError> {
         let (index, body) = self.writer.submit(record).await?;
         self.shared.prove(index, body)
+    }
+
+    /// Publishes the checkpoint of now again, with fresh cosignatures.
+    ///
+    /// # Errors
+    /// [`RekorError::StorageFull`], [`RekorError::Io`]: the old one stays. [`RekorError::Stopped`].
+    pub async fn refresh(&self) -> Result<(), RekorError> {
+        self.writer.refresh().await
     }
 
     /// Stores an object of the archive, durably; true if it is new.

@@ -9,6 +9,7 @@ use siegel_ident::Digest;
 use siegel_translog::HashedRekord;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::cosigner::{self, CosignRequest, Cosigner};
 use crate::error::RekorError;
 use crate::log::Shared;
 use crate::recover::Known;
@@ -27,14 +28,23 @@ struct Job {
     reply: oneshot::Sender<Answer>,
 }
 
+enum Order {
+    Add(Job),
+    Refresh(oneshot::Sender<Result<(), RekorError>>),
+}
+
 /// The way to the thread. Dropping it ends the thread after what it has begun.
 pub(crate) struct Writer {
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub(crate) fn start(shared: Arc<Shared>, known: Known) -> Result<Self, RekorError> {
+    pub(crate) fn start(
+        shared: Arc<Shared>,
+        known: Known,
+        cosigner: Arc<dyn Cosigner>,
+    ) -> Result<Self, RekorError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("log-writer".into())
@@ -42,6 +52,7 @@ impl Writer {
                 Loop {
                     shared,
                     known,
+                    cosigner,
                     stopped: false,
                 }
                 .run(queue)
@@ -66,7 +77,17 @@ impl Writer {
             reply,
         };
         let jobs = self.jobs.as_ref().ok_or(RekorError::Busy)?;
-        jobs.send(job).await.map_err(|_| RekorError::Stopped)?;
+        let sent = jobs.send(Order::Add(job)).await;
+        sent.map_err(|_| RekorError::Stopped)?;
+        answer.await.map_err(|_| RekorError::Stopped)?
+    }
+
+    /// Publishes the checkpoint again, with fresh cosignatures.
+    pub(crate) async fn refresh(&self) -> Result<(), RekorError> {
+        let (reply, answer) = oneshot::channel();
+        let jobs = self.jobs.as_ref().ok_or(RekorError::Busy)?;
+        let sent = jobs.send(Order::Refresh(reply)).await;
+        sent.map_err(|_| RekorError::Stopped)?;
         answer.await.map_err(|_| RekorError::Stopped)?
     }
 }
@@ -84,20 +105,33 @@ impl Drop for Writer {
 struct Loop {
     shared: Arc<Shared>,
     known: Known,
+    cosigner: Arc<dyn Cosigner>,
     /// After a write that could not be undone, the file's end is unclear.
     stopped: bool,
 }
 
 impl Loop {
-    fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+    fn run(mut self, mut queue: mpsc::Receiver<Order>) {
         while let Some(first) = queue.blocking_recv() {
-            let mut batch = vec![first];
-            while batch.len() < BATCH
-                && let Ok(job) = queue.try_recv()
-            {
-                batch.push(job);
+            let (mut batch, mut refreshes) = (Vec::new(), Vec::new());
+            let mut next = Some(first);
+            while let Some(order) = next {
+                match order {
+                    Order::Add(job) => batch.push(job),
+                    Order::Refresh(reply) => refreshes.push(reply),
+                }
+                next = (batch.len() < BATCH)
+                    .then(|| queue.try_recv().ok())
+                    .flatten();
             }
             self.take(batch);
+            if !refreshes.is_empty() {
+                let done = self.publish(&[], &[]);
+                for reply in refreshes {
+                    // Whoever asked may be gone.
+                    let _ = reply.send(done.as_ref().copied().map_err(same_kind));
+                }
+            }
         }
     }
 
@@ -182,6 +216,12 @@ impl Loop {
             (published.tree.size(), published.tree.root())
         };
         let note = shared.key.sign(size, root);
+        let lines = self.cosigner.cosign(CosignRequest {
+            note: &note,
+            size,
+            proof: &|from| shared.published().tree.consistency_proof(from, size),
+        });
+        let note = cosigner::append(note, lines);
         shared.store.checkpoint_save(&note)?;
         let mut published = shared
             .published

@@ -14,6 +14,7 @@ pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
+pub mod nonce;
 pub mod note;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;

@@ -7,7 +7,7 @@ use axum::response::Response;
 use crate::error::RekorError;
 
 /// `{"code": <google.rpc code>, "message": …}`, as Rekor v2 answers.
-pub(super) fn error(error: &RekorError) -> Response {
+pub(crate) fn error(error: &RekorError) -> Response {
     let status = match error {
         RekorError::Request(_)
         | RekorError::Signature
@@ -26,7 +26,7 @@ pub(super) fn error(error: &RekorError) -> Response {
 }
 
 /// A status with a message.
-pub(super) fn status(status: StatusCode, message: &str) -> Response {
+pub(crate) fn status(status: StatusCode, message: &str) -> Response {
     let code = match status {
         s if s.is_success() => 0,
         StatusCode::BAD_REQUEST => 3,
@@ -45,12 +45,12 @@ pub(super) fn status(status: StatusCode, message: &str) -> Response {
 }
 
 /// A JSON document.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response {
+pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response {
     answer(status, "application/json", "no-store", body)
 }
 
 /// The checkpoint: it changes with every entry.
-pub(super) fn note(note: String) -> Response {
+pub(crate) fn note(note: String) -> Response {
     answer(
         StatusCode::OK,
         "text/plain; charset=utf-8",
@@ -60,7 +60,7 @@ pub(super) fn note(note: String) -> Response {
 }
 
 /// Bytes whose name fixes them for ever: tiles, entry bundles, archived objects.
-pub(super) fn immutable(bytes: Vec<u8>) -> Response {
+pub(crate) fn immutable(bytes: Vec<u8>) -> Response {
     let forever = "max-age=31536000, immutable";
     answer(StatusCode::OK, "application/octet-stream", forever, bytes)
 }

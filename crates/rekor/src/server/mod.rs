@@ -1,6 +1,6 @@
 //! The log over HTTP: the write and read API of Rekor v2, and the archive beside it.
 
-mod answer;
+pub(crate) mod answer;
 mod path;
 mod request;
 
@@ -40,12 +40,22 @@ pub async fn serve(
     log: Log,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
+    run(listener, router(log), "serving the log", shutdown).await
+}
+
+/// Serves any of this crate's servers until `shutdown` resolves; then ends open requests.
+pub(crate) async fn run(
+    listener: TcpListener,
+    router: Router,
+    what: &'static str,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RekorError> {
     let (asked, was_asked) = tokio::sync::oneshot::channel::<()>();
     let stop = async move {
         shutdown.await;
         let _ = asked.send(());
     };
-    let serving = axum::serve(listener, router(log)).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
     let deadline = async {
         // An error means that the server ended by itself and dropped the other side.
         if was_asked.await.is_ok() {
@@ -56,7 +66,7 @@ pub async fn serve(
     };
     tokio::select! {
         done = serving => {
-            done.map_err(|source| RekorError::Io { what: "serving the log".into(), source })
+            done.map_err(|source| RekorError::Io { what: what.into(), source })
         }
         () = deadline => Ok(()),
     }
@@ -152,19 +162,29 @@ impl Context {
         what: &'static str,
         max: usize,
     ) -> Result<Vec<u8>, RekorError> {
-        let _turn = self.bodies.acquire().await.map_err(|_| RekorError::Busy)?;
-        match tokio::time::timeout(BODY_TIME, to_bytes(body, max)).await {
-            Ok(Ok(bytes)) => Ok(bytes.into()),
-            // The one other cause is a sender who broke off, who reads no answer.
-            Ok(Err(_)) => Err(RekorError::TooLong { what, max }),
-            Err(_) => Err(RekorError::Request(format!(
-                "{what} did not arrive within 30 s"
-            ))),
-        }
+        read_body(&self.bodies, body, what, max).await
     }
 }
 
-fn parse_digest(name: &str) -> Result<Digest, RekorError> {
+/// Reads a body of at most `max` bytes, while at most as many are being read as `bodies` allows.
+pub(crate) async fn read_body(
+    bodies: &Semaphore,
+    body: Body,
+    what: &'static str,
+    max: usize,
+) -> Result<Vec<u8>, RekorError> {
+    let _turn = bodies.acquire().await.map_err(|_| RekorError::Busy)?;
+    match tokio::time::timeout(BODY_TIME, to_bytes(body, max)).await {
+        Ok(Ok(bytes)) => Ok(bytes.into()),
+        // The one other cause is a sender who broke off, who reads no answer.
+        Ok(Err(_)) => Err(RekorError::TooLong { what, max }),
+        Err(_) => Err(RekorError::Request(format!(
+            "{what} did not arrive within 30 s"
+        ))),
+    }
+}
+
+pub(crate) fn parse_digest(name: &str) -> Result<Digest, RekorError> {
     name.parse()
         .map_err(|e| RekorError::Request(format!("{e}")))
 }
