@@ -28,6 +28,27 @@ pub enum RekorError {
     /// Another process serves the same folder.
     #[error("{0} is served by another process: stop it, or choose another folder")]
     Locked(String),
+    /// A witness or mirror has its key, but not what it saw under it.
+    #[error(
+        "{state} is not the folder that key {key} was made with: what its holder has seen is lost. Make \
+         a new key with a new folder, and have it pinned in place of this one (I1)"
+    )]
+    StateLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
+    /// A witness or mirror has what it saw, but not its key.
+    #[error(
+        "{state} was written under a key that is not in {key}: restore the key, or choose another folder"
+    )]
+    KeyLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
     /// The folder is damaged, or it is another log's. Nothing was changed in it.
     #[error("log folder: {0}")]
     Damaged(String),

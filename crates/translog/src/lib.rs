@@ -15,6 +15,7 @@ pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
+pub mod nonce;
 pub mod note;
 mod nodes;
 #[cfg(any(test, feature = "test-util"))]
