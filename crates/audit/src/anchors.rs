@@ -24,6 +24,10 @@ pub struct AuditAnchors {
     /// Checkpoints of this log seen earlier, or by others: the log must have grown from each.
     #[serde(default)]
     pub known_checkpoints: Vec<KnownCheckpoint>,
+    /// Where others show what they see of this log: a URL that ends in `checkpoint`, a mirror's or
+    /// log's URL, a log's folder, or a file with a signed note.
+    #[serde(default)]
+    pub observers: Vec<String>,
 }
 
 /// A cluster that must be in the log.
@@ -57,6 +61,7 @@ impl AuditAnchors {
             simulation_root: None,
             endorsers: Vec::new(),
             known_checkpoints: Vec::new(),
+            observers: Vec::new(),
         }
     }
 }

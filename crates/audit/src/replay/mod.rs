@@ -193,11 +193,6 @@ impl Replay {
             let message = "the anchors pin no endorser: whoever the policies name was believed";
             findings.warning("anchors-no-endorser", "I3", message);
         }
-        if anchors.known_checkpoints.is_empty() {
-            let message = "the anchors know no earlier checkpoint: a log rewritten by its own key \
-                           cannot be seen";
-            findings.info("anchors-no-checkpoint", message);
-        }
     }
 
     /// A budget belongs to the pipeline (I6): a second cluster would give it a second one.

@@ -5,8 +5,8 @@ use siegel_policy::{Finding, Policy, lint};
 
 use super::{Entry, World, endorsements};
 use crate::anchors::AuditAnchors;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 use crate::report::PolicyReport;
 
 /// A policy in the log.

@@ -9,12 +9,14 @@
 
 mod history;
 mod ledger;
+mod liar;
 mod scene;
 mod signer;
 mod told;
 mod witness;
 
 pub use history::{build_of, lived, receipts, stage};
+pub use liar::{Bend, Liar, bundle, unbundle};
 pub use scene::*;
 pub use signer::Signer;
 pub use told::{Quote, Told, Vouch};
