@@ -8,6 +8,7 @@ use siegel_keys::{Courier, KmsNode};
 use siegel_link::depot::DepotClient;
 use siegel_link::{Endpoint, Net};
 use siegel_rekor::{LogClient, PolicySigner};
+use siegel_translog::SpkiKey;
 
 use crate::OperatorError;
 
@@ -60,6 +61,11 @@ impl Operator {
     pub fn with_root_patience(mut self, patience: Duration) -> Self {
         self.root_patience = patience;
         self
+    }
+
+    /// The key that signs what this operator publishes.
+    pub fn publisher(&self) -> SpkiKey {
+        self.signer.key()
     }
 
     /// The log.

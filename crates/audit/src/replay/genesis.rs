@@ -108,6 +108,12 @@ fn simulation(
         "INSECURE SIMULATION: the evidence of cluster {name} is simulated and proves nothing"
     );
     findings.warning("simulated-evidence", "I11", message);
+    if !config.witnesses.is_none() {
+        let message = format!(
+            "SIMULATED WITNESSES: in a simulation one person may run all witnesses of cluster {name}"
+        );
+        findings.warning("simulated-witnesses", "I11", message);
+    }
     if config.seed.is_some() {
         let message = format!(
             "cluster {name} is seeded: anyone can repeat its noise, so its privacy statement is void"
