@@ -139,6 +139,21 @@ impl LogClient {
     /// Any error of the network or log.
     pub async fn checkpoint(&self) -> Result<String, RekorError> {
         let (url, request) = self.request(Method::GET, "api/v2/checkpoint")?;
+        self.text(url, request).await
+    }
+
+    /// The signed note that this very URL serves, unverified: a witness or a mirror may show the
+    /// log's checkpoint at any path.
+    ///
+    /// # Errors
+    /// Any error of the network or server.
+    pub async fn note(&self) -> Result<String, RekorError> {
+        let url = self.base.as_str().trim_end_matches('/').to_owned();
+        let request = self.client.get(&url);
+        self.text(url, request).await
+    }
+
+    async fn text(&self, url: String, request: RequestBuilder) -> Result<String, RekorError> {
         let bytes = self.bytes(&url, request, MAX_NOTE).await?;
         String::from_utf8(bytes).map_err(|_| RekorError::Answer {
             url,
