@@ -7,6 +7,8 @@ use siegel_ident::{
 };
 use siegel_policy::Finding;
 
+use crate::follow::Evidence;
+
 /// One verdict, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +27,9 @@ pub struct AuditReport {
     pub runs: Vec<RunReport>,
     /// Privacy budgets, by cluster and pipeline.
     pub budgets: Vec<PipelineReport>,
+    /// Notes of this log that contradict each other: anyone can check them with its key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     /// What was found, worst first.
     pub findings: Vec<Finding>,
 }
@@ -51,6 +56,9 @@ pub struct LogReport {
     /// Root of the audited checkpoint; absent if it did not verify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<Digest>,
+    /// Number of entries when it was audited last, if that is remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<u64>,
 }
 
 /// Entries by kind.
@@ -73,7 +81,7 @@ pub struct Counts {
     pub key_offers: u64,
     /// Statements of other kinds.
     pub other: u64,
-    /// Entries whose bytes are missing or wrong.
+    /// Entries whose bytes are missing or wrong, or whose signer is named by a certificate.
     pub unreadable: u64,
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use siegel_ident::Digest;
+use siegel_store::StoreError;
 use siegel_translog::ProofError;
 
 /// An error of the log, its archive or their client.
@@ -27,21 +28,60 @@ pub enum RekorError {
     /// Another process serves the same folder.
     #[error("{0} is served by another process: stop it, or choose another folder")]
     Locked(String),
+    /// A witness or mirror has its key, but not what it saw under it.
+    #[error(
+        "{state} is not the folder that key {key} was made with: what its holder has seen is lost. Make \
+         a new key with a new folder, and have it pinned in place of this one (I1)"
+    )]
+    StateLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
+    /// A witness or mirror has what it saw, but not its key.
+    #[error(
+        "{state} was written under a key that is not in {key}: restore the key, or choose another folder"
+    )]
+    KeyLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
     /// The folder is damaged, or it is another log's. Nothing was changed in it.
     #[error("log folder: {0}")]
     Damaged(String),
+    /// The folder is one of an earlier version, which kept all entries in one file.
+    #[error(
+        "{0} is a log of an earlier format, with a file `entries`: this version cannot read it; \
+         start a new log in another folder"
+    )]
+    OldFormat(String),
     /// Writing failed in a way that leaves the file unclear; the process must be restarted.
     #[error("the log stopped taking entries after a failed write: restart it")]
     Stopped,
     /// The log is shutting down or overloaded.
     #[error("the log is not taking entries now: try again")]
     Busy,
-    /// The request is not a `hashedrekord` of the accepted form.
-    #[error("{0}")]
+    /// The request asks for another kind of entry, or for none.
+    #[error("invalid type, must be hashedrekord")]
+    RequestType,
+    /// The request is not of the accepted form.
+    #[error("invalid request: {0}")]
     Request(String),
     /// The signature in the request does not verify over its digest.
-    #[error("invalid hashedrekord request: the signature does not verify over the digest")]
+    #[error("invalid request: the signature does not verify over the digest")]
     Signature,
+    /// Not an X.509 certificate with a P-256 key.
+    #[error("certificate: {0}; expected one X.509 certificate in DER with a P-256 key")]
+    Certificate(String),
+    /// A time stamp request or token that is not of the accepted form.
+    #[error("time stamp: {0}")]
+    Timestamp(String),
+    /// The time stamp authority cannot answer; it is not the request's fault.
+    #[error("time stamp authority: {0}")]
+    Authority(String),
     /// The bytes have another digest than the name they were sent or stored under.
     #[error("these bytes have SHA-256 {found}, not {stated}")]
     OtherBytes {
@@ -114,6 +154,32 @@ impl RekorError {
             Self::Refused { status, .. } => (502..=504).contains(status),
             Self::Busy => true,
             _ => false,
+        }
+    }
+
+    /// Sorts an error of the store: no space has its own variant.
+    pub(crate) fn store(what: &'static str) -> impl Fn(StoreError) -> Self {
+        move |error| match error {
+            StoreError::Full => Self::StorageFull { what },
+            StoreError::TooLong { path, max } => {
+                Self::Damaged(format!("{path} is longer than {max} bytes"))
+            }
+            error => Self::Io {
+                what: what.to_owned(),
+                source: io::Error::other(error),
+            },
+        }
+    }
+
+    /// The same failure for another one who waited for the same write.
+    pub(crate) fn same_kind(&self) -> Self {
+        match self {
+            Self::StorageFull { what } => Self::StorageFull { what },
+            Self::Io { what, source } => Self::Io {
+                what: what.clone(),
+                source: io::Error::new(source.kind(), source.to_string()),
+            },
+            _ => Self::Stopped,
         }
     }
 

@@ -45,7 +45,8 @@ pub fn verify_policy_proof(
 /// The key in the entry, where none is pinned.
 fn stated_signer(bundle: &[u8]) -> Option<SpkiKey> {
     let bundle = crate::bundle::Bundle::parse(bundle).ok()?;
-    Some(HashedRekord::parse(&bundle.entry.body).ok()?.key)
+    let record = HashedRekord::parse(&bundle.entry.body).ok()?;
+    record.verifier.key().ok().copied()
 }
 
 /// A Sigstore trusted root that knows the log of `anchors`, and nothing else.
