@@ -12,7 +12,9 @@ use siegel_translog::{Checkpoint, LogAnchors};
 static ANCHORS: LazyLock<LogAnchors> = LazyLock::new(anchors);
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     if let Ok(checkpoint) = Checkpoint::parse_text(text) {
         assert_eq!(checkpoint.note_text(), text);
     }
@@ -24,9 +26,19 @@ fuzz_target!(|data: &[u8]| {
         assert!(note.signatures.len() >= 3);
     } else if let Ok(note) = note {
         assert!(text.starts_with(note.text));
-        assert_eq!(text.lines().filter(|line| line.starts_with('\u{2014}')).count().max(1), {
-            let in_text = note.text.lines().filter(|line| line.starts_with('\u{2014}')).count();
-            in_text + note.signatures.len()
-        });
+        assert_eq!(
+            text.lines()
+                .filter(|line| line.starts_with('\u{2014}'))
+                .count()
+                .max(1),
+            {
+                let in_text = note
+                    .text
+                    .lines()
+                    .filter(|line| line.starts_with('\u{2014}'))
+                    .count();
+                in_text + note.signatures.len()
+            }
+        );
     }
 });

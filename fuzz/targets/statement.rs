@@ -9,7 +9,10 @@ use siegel_translog::{Envelope, HashedRekord, Statement, TlogEntry};
 fuzz_target!(|data: &[u8]| {
     if let Ok(envelope) = Envelope::parse(data) {
         assert_eq!(envelope.to_json().expect("it was read"), data);
-        assert_eq!(payload_of_pae(&envelope.pae()).expect("its own"), envelope.payload);
+        assert_eq!(
+            payload_of_pae(&envelope.pae()).expect("its own"),
+            envelope.payload
+        );
     }
     if let Ok(payload) = payload_of_pae(data) {
         assert_eq!(pae(payload), data);

@@ -45,7 +45,10 @@ fuzz_target!(|data: &[u8]| {
 
     let mut bundle = GOOD.bundle.clone();
     let material = &mut bundle["verificationMaterial"];
-    material.as_object_mut().expect("an object").remove("publicKey");
+    material
+        .as_object_mut()
+        .expect("an object")
+        .remove("publicKey");
     material["certificate"] = json!({ "rawBytes": der });
     let text = bundle.to_string();
     let identity = Signer::Certificate {
