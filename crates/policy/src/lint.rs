@@ -98,6 +98,13 @@ fn trust(policy: &AccessPolicy) -> Vec<Finding> {
             "UNWITNESSED: nobody but the operator vouches that all see the same log",
         ),
         when(
+            policy.has_simulated_witnesses(),
+            Warning,
+            "simulated-witnesses",
+            "I1",
+            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log",
+        ),
+        when(
             policy.suites.contains(&1),
             Info,
             "suite-classical",
@@ -277,6 +284,10 @@ mod tests {
         assert!(findings[1].message.contains("UNWITNESSED"));
         assert_eq!(findings[0].invariant.as_deref(), Some("I11"));
         assert!(!Finding::any_error(&findings));
+        let mut witnessed = sample();
+        witnessed.log.witnesses = 2;
+        assert_eq!(ids(&witnessed)[1], "simulated-witnesses");
+        assert!(lint(&witnessed)[1].message.contains("SIMULATED WITNESSES"));
     }
 
     /// I11. Catches a production policy whose reference values are simulated, in any role.
@@ -286,6 +297,7 @@ mod tests {
         assert_eq!(findings[0].id, "simulated-in-production");
         assert!(Finding::any_error(&findings));
         assert!(!ids(&production()).contains(&"unwitnessed".to_owned()));
+        assert!(!ids(&production()).contains(&"simulated-witnesses".to_owned()));
     }
 
     /// I3. In production it is an error that nobody has to vouch for the binaries.

@@ -110,9 +110,9 @@ fn simulation(
     findings.warning("simulated-evidence", "I11", message);
     if !config.witnesses.is_none() {
         let message = format!(
-            "SIMULATED WITNESSES: in a simulation one person may run all witnesses of cluster {name}"
+            "SIMULATED WITNESSES: whoever runs cluster {name} runs the witnesses of its log"
         );
-        findings.warning("simulated-witnesses", "I11", message);
+        findings.warning("simulated-witnesses", "I1", message);
     }
     if config.seed.is_some() {
         let message = format!(

@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // for tests only
 
+mod disk;
 mod history;
 mod ledger;
 mod liar;
@@ -15,6 +16,7 @@ mod signer;
 mod told;
 mod witness;
 
+pub use disk::{last_bundle, rot, withhold};
 pub use history::{build_of, lived, receipts, stage};
 pub use liar::{Bend, Liar, bundle, unbundle};
 pub use scene::*;

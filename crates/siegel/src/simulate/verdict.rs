@@ -29,6 +29,9 @@ pub(super) async fn audit(
     let receipts = deployment.trail.carried().len() as u64;
     let anchors = write_anchors(deployment, policy, Some(receipts), dir)?;
     // The operator's own client waits for a log that is being restarted.
+    // The audit wants the witnesses too; one that was killed is back soon.
+    let witnessed = deployment.operator.checkpoint().await;
+    witnessed.map_err(|why| failed(&why))?;
     let reader = LogReader::Http(deployment.operator.log().clone());
     let report = siegel_audit::audit(&reader, &anchors, cluster.clock().now())
         .await
