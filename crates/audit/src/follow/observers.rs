@@ -63,7 +63,7 @@ async fn note(place: &str) -> Result<String, RekorError> {
     }
     let path = Path::new(place);
     if path.is_dir() {
-        return FolderLog::open(path)?.checkpoint();
+        return FolderLog::open(path)?.checkpoint().await;
     }
     let failed = |source| RekorError::Io {
         what: format!("reading {place}"),
