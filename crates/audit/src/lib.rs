@@ -19,8 +19,8 @@ pub mod testing;
 pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
 pub use gather::{AuditError, Voices, audit, voices};
 pub use report::{
-    AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport, RunReport,
-    RunState, Verdict,
+    AccountReport, AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport,
+    RunReport, RunState, Verdict,
 };
 pub use search::{Found, Search, SearchError, search};
 

@@ -5,7 +5,7 @@ use siegel_ident::{
     Budget, ClusterId, Digest, KeyDigest, ObjectDigest, PolicyDigest, ProgramDigest, RunId,
     Timestamp,
 };
-use siegel_policy::Finding;
+use siegel_policy::{AccessPolicy, Finding};
 
 /// One verdict, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +97,8 @@ pub struct PolicyReport {
     pub registered: bool,
     /// Who vouches for what it lets in; what nobody vouches for is a finding.
     pub endorsed: Vec<EndorsedReport>,
+    /// All that it says.
+    pub rules: AccessPolicy,
 }
 
 /// One thing that a policy lets in, by the endorsement that lasts longest of those that count.
@@ -145,6 +147,11 @@ pub struct RunReport {
     pub releases: Vec<ObjectDigest>,
     /// How far it came.
     pub state: RunState,
+    /// When it was registered, by the cluster's clock.
+    pub registered_at: Timestamp,
+    /// When it ended; absent if it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
 }
 
 /// How far a run came, by its receipts.
@@ -177,4 +184,21 @@ pub struct PipelineReport {
     pub total: Budget,
     /// What its runs have cost, recomputed from the registrations.
     pub spent: Budget,
+    /// Every receipt that changed either, in order.
+    pub history: Vec<AccountReport>,
+}
+
+/// How a budget stood after one receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccountReport {
+    /// By the cluster's clock.
+    pub at: Timestamp,
+    /// The run that was debited or refunded; absent where a policy set the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Spent from then on, refunds taken off.
+    pub spent: Budget,
+    /// The total from then on.
+    pub total: Budget,
 }
