@@ -13,6 +13,7 @@ use crate::findings::Findings;
 use crate::read::{self, Item, ReadError, Reading};
 use crate::replay::Replay;
 use crate::report::{AuditReport, Counts, LogReport, Verdict};
+use crate::witnessed::witnesses;
 
 /// Why there is no report. A bad log is not an error: it gives a report.
 #[derive(Debug, thiserror::Error)]
@@ -57,33 +58,30 @@ pub async fn audit(
         Ok(note) => anchors
             .log
             .verify_checkpoint(&note, now)
+            .map(|checkpoint| (note, checkpoint))
             .map_err(|e| e.to_string()),
         Err(e @ (RekorError::Damaged(_) | RekorError::TooLong { .. })) => Err(e.to_string()),
         Err(e) => return Err(e.into()),
     };
-    let checkpoint = match verified {
-        Ok(checkpoint) => checkpoint,
+    let shown = match verified {
+        Ok(shown) => shown,
         Err(e) => {
             let message = format!("the log's checkpoint is not one of the pinned log: {e}");
             findings.error("checkpoint-invalid", "I1", message);
-            return Ok(report(
-                anchors,
-                None,
-                Counts::default(),
-                Replay::default(),
-                findings,
-            ));
+            let draft = (Counts::default(), Replay::default());
+            return Ok(report((anchors, now), None, draft, findings));
         }
     };
+    let checkpoint = &shown.1;
     let mut counts = Counts::default();
     let mut replay = Replay::default();
-    let reading = read_all(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
-    check_tree(&reading.tree, &checkpoint, anchors, &mut findings);
+    let reading = read_all(log, checkpoint, &mut counts, &mut replay, &mut findings).await?;
+    check_tree(&reading.tree, checkpoint, anchors, &mut findings);
     if checkpoint.size > 0 && anchors.log.witnesses.is_none() {
         let message = "UNWITNESSED: nobody but the log's operator vouches that all see this log";
         findings.warning("log-unwitnessed", "I1", message);
     }
-    let whole = reading.is_whole(&checkpoint);
+    let whole = reading.is_whole(checkpoint);
     replay.judge(anchors, whole.then_some(&reading.tree), &mut findings);
     if checkpoint.size > 0 && !replay.has_runs() {
         findings.info(
@@ -91,7 +89,8 @@ pub async fn audit(
             "no run was registered: there was nothing to spend or release",
         );
     }
-    Ok(report(anchors, Some(&checkpoint), counts, replay, findings))
+    let draft = (counts, replay);
+    Ok(report((anchors, now), Some(&shown), draft, findings))
 }
 
 /// What all endorsers in a log have said.
@@ -198,12 +197,12 @@ fn check_tree(
 }
 
 fn report(
-    anchors: &AuditAnchors,
-    checkpoint: Option<&Checkpoint>,
-    entries: Counts,
-    replay: Replay,
+    (anchors, now): (&AuditAnchors, Timestamp),
+    shown: Option<&(String, Checkpoint)>,
+    (entries, replay): (Counts, Replay),
     mut findings: Findings,
 ) -> AuditReport {
+    let (note, checkpoint) = (shown.map(|shown| &shown.0), shown.map(|shown| &shown.1));
     if checkpoint.is_some_and(|checkpoint| checkpoint.size == 0) {
         findings.info(
             "nothing-to-audit",
@@ -220,10 +219,14 @@ fn report(
         } else {
             Verdict::NotTrustworthy
         },
+        at: now,
         log: LogReport {
             origin: anchors.log.origin.clone(),
             size: checkpoint.map(|checkpoint| checkpoint.size),
             root: checkpoint.map(|checkpoint| checkpoint.root),
+            checkpoint: note.cloned(),
+            witnesses_required: anchors.log.witnesses.required,
+            witnesses: witnesses(&anchors.log.witnesses, note.map(String::as_str)),
         },
         entries,
         policies,

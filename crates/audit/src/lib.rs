@@ -15,6 +15,7 @@ mod report;
 mod search;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
+mod witnessed;
 
 pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
 pub use gather::{AuditError, Voices, audit, voices};
@@ -23,6 +24,7 @@ pub use report::{
     RunReport, RunState, Verdict,
 };
 pub use search::{Found, Search, SearchError, search};
+pub use witnessed::WitnessReport;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@ use siegel_ident::{
 };
 use siegel_policy::{AccessPolicy, Finding};
 
+use crate::witnessed::WitnessReport;
+
 /// One verdict, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,6 +17,8 @@ pub struct AuditReport {
     pub ok: bool,
     /// The same in a word.
     pub verdict: Verdict,
+    /// When, by the auditor's clock.
+    pub at: Timestamp,
     /// Which log was read; keep size and root for the next audit.
     pub log: LogReport,
     /// What its entries are.
@@ -51,6 +55,13 @@ pub struct LogReport {
     /// Root of the audited checkpoint; absent if it did not verify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<Digest>,
+    /// The signed note itself, cosignatures and all; absent if it did not verify.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// How many witnesses of distinct operators the anchors demand.
+    pub witnesses_required: u32,
+    /// The witnesses that the anchors pin.
+    pub witnesses: Vec<WitnessReport>,
 }
 
 /// Entries by kind.
