@@ -3,7 +3,7 @@
 use siegel_ident::Digest;
 use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
-use siegel_translog::{HashedRekord, ProofError, SpkiKey, Statement, dsse};
+use siegel_translog::{HashedRekord, ProofError, SpkiKey, Statement, Verifier, dsse};
 
 /// A statement whose signature was checked.
 pub(crate) struct Signed {
@@ -26,16 +26,31 @@ pub(crate) enum Unread {
 pub(crate) async fn signed(log: &LogReader, index: u64, body: &[u8]) -> Result<Signed, Unread> {
     let wrong = |id: &str, e: ProofError| Unread::Entry(wrong(index, id, "I1", &e.to_string()));
     let record = HashedRekord::parse(body).map_err(|e| wrong("entry-unreadable", e))?;
+    let signer = match &record.verifier {
+        Verifier::Key(key) => *key,
+        Verifier::Certificate(_) => return Err(Unread::Entry(certified(index))),
+    };
     let pae = fetch(log, index, &record.digest, "signed statement", "I1").await?;
-    let statement = statement(&record, &pae).map_err(|e| wrong("entry-not-signed", e))?;
-    Ok(Signed {
-        signer: record.key,
-        statement,
-    })
+    let statement = statement(&signer, &record, &pae).map_err(|e| wrong("entry-not-signed", e))?;
+    Ok(Signed { signer, statement })
 }
 
-fn statement(record: &HashedRekord, pae: &[u8]) -> Result<Statement, ProofError> {
-    record.key.verify(pae, &record.signature)?;
+/// An entry whose signer is named by a certificate. Clients and key service take no such proof, so
+/// it can have no effect (I1); it is reported because nobody here can say who stands behind it.
+fn certified(index: u64) -> Finding {
+    Finding::new(
+        Severity::Warning,
+        "entry-with-certificate",
+        "I1",
+        format!(
+            "log entry {index} is signed under a certificate: no client and no key service takes \
+             it as a proof, and this audit does not read what it says (siegel verify-bundle does)"
+        ),
+    )
+}
+
+fn statement(signer: &SpkiKey, record: &HashedRekord, pae: &[u8]) -> Result<Statement, ProofError> {
+    signer.verify(pae, &record.signature)?;
     Statement::parse(dsse::payload_of_pae(pae)?)
 }
 
