@@ -4,7 +4,7 @@ use siegel_audit::AccountReport;
 use siegel_ident::{NanoRho, Timestamp};
 use siegel_policy::Utc;
 
-const LEFT: f64 = 96.0;
+const LEFT: f64 = 104.0;
 const TOP: f64 = 26.0;
 /// Of the plot itself.
 const WIDTH: f64 = 430.0;
@@ -20,10 +20,9 @@ pub(crate) struct Chart {
     pub(crate) ticks: Vec<Tick>,
     pub(crate) from: String,
     pub(crate) to: String,
-    /// Height of the words beside the right end of each line, and the words. The total's stand above
-    /// its line and those of what is spent below, so that they never meet.
-    pub(crate) spent_label: (f64, String),
-    pub(crate) total_label: (f64, String),
+    /// Where the two lines end.
+    pub(crate) spent_now: String,
+    pub(crate) total_now: String,
 }
 
 /// A line across, at a value.
@@ -55,7 +54,7 @@ impl Chart {
         let half = NanoRho(most.0 / 2);
         let ticks = [NanoRho(0), half, most].map(|value| Tick {
             y: scale.y(value),
-            label: value.to_string(),
+            label: plain(value),
         });
         Some(Self {
             title: format!(
@@ -70,18 +69,16 @@ impl Chart {
             ticks: ticks.into(),
             from: Utc(first.at).to_string(),
             to: Utc(last.at).to_string(),
-            spent_label: (below(scale.y(spent_now)), format!("spent {spent_now}")),
-            total_label: (scale.y(total_now) - 7.0, format!("total {total_now}")),
+            spent_now: spent_now.to_string(),
+            total_now: total_now.to_string(),
         })
     }
 }
 
-/// Below a line, or above it where the axis is too near.
-fn below(y: f64) -> f64 {
-    match y + 17.0 > TOP + HEIGHT {
-        true => y - 7.0,
-        false => y + 17.0,
-    }
+/// Without the zeros at its end.
+fn plain(value: NanoRho) -> String {
+    let text = value.to_string();
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 struct Scale {
