@@ -139,7 +139,7 @@ async fn what_the_audit_knows_is_on_the_page() {
         assert!(page.contains(part) || page.contains(&escaped), "{part}");
     }
     assert!(is_page(page.as_bytes()));
-    assert!(!is_page(page[1..].as_bytes()) && !is_page(b"<!doctype html>\n<html lang=\"en\">"));
+    assert!(!is_page(&page.as_bytes()[1..]) && !is_page(b"<!doctype html>\n<html lang=\"en\">"));
 }
 
 /// I14. Catches one place where a stranger's text is written as it is.
