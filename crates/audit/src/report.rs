@@ -7,6 +7,7 @@ use siegel_ident::{
 };
 use siegel_policy::{AccessPolicy, Finding};
 
+use crate::follow::Evidence;
 use crate::witnessed::WitnessReport;
 
 /// One verdict, and what it rests on.
@@ -29,6 +30,9 @@ pub struct AuditReport {
     pub runs: Vec<RunReport>,
     /// Privacy budgets, by cluster and pipeline.
     pub budgets: Vec<PipelineReport>,
+    /// Notes of this log that contradict each other: anyone can check them with its key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     /// What was found, worst first.
     pub findings: Vec<Finding>,
 }
@@ -55,6 +59,9 @@ pub struct LogReport {
     /// Root of the audited checkpoint; absent if it did not verify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<Digest>,
+    /// Number of entries when it was audited last, if that is remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<u64>,
     /// The signed note itself, cosignatures and all; absent if it did not verify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,

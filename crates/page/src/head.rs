@@ -29,7 +29,13 @@ impl Head {
         let good = report.verdict == Verdict::Good;
         let size = match report.log.size {
             None => "no checkpoint that verifies".to_owned(),
-            Some(n) => counted(n, "entry", "entries"),
+            Some(n) => match report.log.known {
+                None => counted(n, "entry", "entries"),
+                Some(before) => format!(
+                    "{} ({before} at the last audit)",
+                    counted(n, "entry", "entries")
+                ),
+            },
         };
         Self {
             good,

@@ -1,9 +1,12 @@
 //! What the verdict rests on, and how to check it.
 
-use siegel_audit::AuditReport;
+use siegel_audit::{AuditReport, Evidence, SignedNote};
 use siegel_policy::Utc;
 
 use crate::text::{clean, clean_lines, shell};
+
+/// More contradictions than this are left out; each alone is enough.
+const MAX: usize = 20;
 
 /// Checkpoint and witnesses.
 pub(crate) struct Proofs {
@@ -12,6 +15,7 @@ pub(crate) struct Proofs {
     pub(crate) note: String,
     pub(crate) required: String,
     pub(crate) witnesses: Vec<WitnessView>,
+    pub(crate) contradictions: Vec<Contradiction>,
     /// What it does, and the command line.
     pub(crate) commands: Vec<(&'static str, String)>,
 }
@@ -20,6 +24,13 @@ pub(crate) struct WitnessView {
     pub(crate) name: String,
     pub(crate) operator: String,
     pub(crate) cosigned: String,
+}
+
+/// Two notes of the log's key that cannot both be true.
+pub(crate) struct Contradiction {
+    pub(crate) message: String,
+    /// Where each comes from, and the note.
+    pub(crate) notes: [(String, String); 2],
 }
 
 impl Proofs {
@@ -46,8 +57,22 @@ impl Proofs {
                     ),
                 })
                 .collect(),
+            contradictions: report
+                .evidence
+                .iter()
+                .take(MAX)
+                .map(contradiction)
+                .collect(),
             commands: commands(source),
         }
+    }
+}
+
+fn contradiction(evidence: &Evidence) -> Contradiction {
+    let note = |signed: &SignedNote| (clean(&signed.from), clean_lines(&signed.note));
+    Contradiction {
+        message: clean(&evidence.message),
+        notes: [note(&evidence.shown), note(&evidence.other)],
     }
 }
 

@@ -8,7 +8,7 @@ use crate::access::{Adjacency, ColumnKind, Mechanism, Recipient, Unit};
 use crate::{AccessPolicy, Decimal};
 
 /// Says what the policy allows, promises and demands, for someone who has never read one. Starts
-/// with INSECURE SIMULATION and UNWITNESSED where they apply (I1, I11).
+/// with INSECURE SIMULATION, UNWITNESSED and SIMULATED WITNESSES where they apply (I1, I11).
 pub fn explain(policy: &AccessPolicy) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -52,6 +52,11 @@ fn warnings(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     if policy.is_unwitnessed() {
         out.write_str(
             "UNWITNESSED: only the log's operator vouches that everyone sees the same log.\n",
+        )?;
+    }
+    if policy.has_simulated_witnesses() {
+        out.write_str(
+            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log.\n",
         )?;
     }
     if policy.is_simulation() || policy.is_unwitnessed() {
@@ -243,7 +248,7 @@ mod tests {
         assert!(text.contains("\nUNWITNESSED"), "{text}");
         let text = explain(&production());
         assert!(
-            !text.contains("INSECURE") && !text.contains("UNWITNESSED"),
+            !text.contains("INSECURE") && !text.contains("WITNESSE"),
             "{text}"
         );
         let mut lone = sample();
@@ -253,6 +258,7 @@ mod tests {
             text.contains("INSECURE") && !text.contains("UNWITNESSED"),
             "{text}"
         );
+        assert!(text.contains("\nSIMULATED WITNESSES"), "{text}");
     }
 
     /// Catches a promise that is lost, split or joined on the way into a list.

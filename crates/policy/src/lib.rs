@@ -30,7 +30,7 @@ pub use error::PolicyError;
 pub use explain::{Utc, explain, promises};
 pub use finding::{Finding, Severity};
 pub use limits::ClientLimits;
-pub use lint::lint;
+pub use lint::{lint, lint_together};
 pub use not_allowed::NotAllowed;
 pub use run_parameters::{RunParameters, RunParametersError};
 

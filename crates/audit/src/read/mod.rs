@@ -97,7 +97,6 @@ where
     Ok(reading)
 }
 
-#[allow(dead_code)]
 /// The leaf hashes of entries `from..to`, or why they are withheld.
 pub(crate) async fn leaves(
     log: &LogReader,

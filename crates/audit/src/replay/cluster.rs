@@ -9,8 +9,8 @@ use super::account::Account;
 use super::chain::LoggedReceipt;
 use super::epochs::Epoch;
 use super::runs::Run;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 use crate::report::{PipelineReport, RunReport, RunState};
 
 /// What is known of a cluster after the receipts so far.

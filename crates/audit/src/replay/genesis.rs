@@ -8,8 +8,8 @@ use siegel_translog::SpkiKey;
 
 use super::{Entry, World};
 use crate::anchors::AuditAnchors;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 
 /// A genesis in the log.
 pub(crate) struct LoggedGenesis {
@@ -108,6 +108,12 @@ fn simulation(
         "INSECURE SIMULATION: the evidence of cluster {name} is simulated and proves nothing"
     );
     findings.warning("simulated-evidence", "I11", message);
+    if !config.witnesses.is_none() {
+        let message = format!(
+            "SIMULATED WITNESSES: whoever runs cluster {name} runs the witnesses of its log"
+        );
+        findings.warning("simulated-witnesses", "I1", message);
+    }
     if config.seed.is_some() {
         let message = format!(
             "cluster {name} is seeded: anyone can repeat its noise, so its privacy statement is void"

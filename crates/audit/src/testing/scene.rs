@@ -66,6 +66,19 @@ pub fn log_key() -> LogKey {
     LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap()
 }
 
+/// A note that the scenes' log key signs, whatever it says.
+pub fn signed_note(size: u64, root: Digest) -> String {
+    let pair = ring::signature::Ed25519KeyPair::from_seed_unchecked(&[5; 32]).unwrap();
+    let checkpoint = siegel_translog::Checkpoint {
+        origin: ORIGIN.to_owned(),
+        size,
+        root,
+    };
+    let signature = pair.sign(checkpoint.note_text().as_bytes());
+    let signature = signature.as_ref().try_into().unwrap();
+    checkpoint.to_note(&log_key().public_key(), &signature)
+}
+
 /// A budget of so much ρ (nano-zCDP) and δ₀ (2⁻⁶⁴).
 pub fn budget(rho: u64, delta: u64) -> Budget {
     Budget {
