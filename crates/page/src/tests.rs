@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use siegel_audit::testing::{NOW, Scene, Witness, lived};
-use siegel_audit::{AuditReport, WitnessReport};
+use siegel_audit::{AuditReport, Evidence, SignedNote, WitnessReport};
 use siegel_policy::{Finding, Severity};
 
 use super::*;
@@ -142,6 +142,42 @@ async fn what_the_audit_knows_is_on_the_page() {
     assert!(!is_page(&page.as_bytes()[1..]) && !is_page(b"<!doctype html>\n<html lang=\"en\">"));
 }
 
+fn contradiction(words: &str) -> Evidence {
+    let note = |from: &str| SignedNote {
+        from: format!("{from} {words}"),
+        note: format!("log.example.test\n{words}\n"),
+    };
+    Evidence {
+        finding: "log-rewritten".into(),
+        message: words.into(),
+        shown: note("the log"),
+        other: note("an observer"),
+    }
+}
+
+/// Catches a contradiction that is found and not shown with both of its notes.
+#[tokio::test]
+async fn i1_contradictions_are_shown_with_both_notes() {
+    let mut report = good().await;
+    assert!(!page(&report).contains("id=\"contradictions\""));
+    report.log.known = Some(7);
+    report.evidence = vec![contradiction("the log forked")];
+    let page = page(&report);
+    for part in [
+        "<h3>the log forked</h3>",
+        "<p>From the log the log forked</p>",
+        "<p>From an observer the log forked</p>",
+        "26 entries (7 at the last audit)",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(
+        page.matches("<pre>log.example.test\nthe log forked\n</pre>")
+            .count(),
+        2
+    );
+}
+
 /// I14. Catches one place where a stranger's text is written as it is.
 #[tokio::test]
 async fn i14_hostile_words_stay_words() {
@@ -154,6 +190,7 @@ async fn i14_hostile_words_stay_words() {
     report
         .findings
         .push(Finding::new(Severity::Error, "some-error", "I1", "wrong"));
+    report.evidence = vec![contradiction("a fork")];
     let tame = tags(&page(&report));
     let evil = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;{{7*7}}\u{202e}";
     let evils = [
@@ -187,6 +224,7 @@ async fn i14_hostile_words_stay_words() {
         for run in &mut report.runs {
             run.pipeline = evil.clone();
         }
+        report.evidence = vec![contradiction(&evil)];
         let log = &mut report.log;
         (log.origin, log.checkpoint) = (evil.clone(), Some(evil.clone()));
         (log.witnesses[0].name, log.witnesses[0].operator) = (evil.clone(), evil.clone());
