@@ -17,8 +17,8 @@ use crate::log::same_bytes;
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// First and longest pause while the log is away.
-const PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// A log at an `http://` URL.
@@ -27,6 +27,7 @@ pub struct LogClient {
     base: Url,
     client: Client,
     patience: Duration,
+    pub(super) log_id: Option<Digest>,
 }
 
 impl LogClient {
@@ -61,6 +62,7 @@ impl LogClient {
             base,
             client,
             patience: Duration::ZERO,
+            log_id: None,
         })
     }
 
@@ -70,6 +72,15 @@ impl LogClient {
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Says which log this is (`LogAnchors::log_id`). Only needed for logs that answer 409 to an entry
+    /// which they have, as Rekor v2 does: its proof is then computed from the tiles, which do not
+    /// name the log.
+    #[must_use]
+    pub fn with_log_id(mut self, log_id: Digest) -> Self {
+        self.log_id = Some(log_id);
         self
     }
 
@@ -99,11 +110,12 @@ impl LogClient {
         Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
     }
 
-    /// Logs an envelope. The same envelope again returns the entry that is there.
+    /// Logs an envelope. The same envelope again returns the entry that is there, also where the log
+    /// answers 409 and its index.
     ///
     /// # Errors
     /// [`RekorError::Refused`] with the log's words; [`RekorError::Answer`] if the log answers
-    /// with another entry.
+    /// with another entry; after a 409 those of [`Self::prove`].
     pub async fn submit(
         &self,
         envelope: &Envelope,
@@ -122,8 +134,11 @@ impl LogClient {
         let request = request
             .header("content-type", "application/json")
             .body(record.request_json());
-        let bytes = self.bytes(&url, request, MAX_ENTRY).await?;
-        let entry = TlogEntry::parse_answer(&bytes)?;
+        let entry = match self.bytes(&url, request, MAX_ENTRY).await {
+            Ok(bytes) => TlogEntry::parse_answer(&bytes)?,
+            Err(RekorError::Duplicate { index, .. }) => self.prove(index).await?,
+            Err(error) => return Err(error),
+        };
         if entry.canonicalized_body != record.canonical_body() {
             return Err(RekorError::Answer {
                 url,
@@ -210,7 +225,11 @@ impl LogClient {
         Ok(bytes)
     }
 
-    async fn entry_bundle(&self, index: u64, width: u64) -> Result<Vec<Vec<u8>>, RekorError> {
+    pub(super) async fn entry_bundle(
+        &self,
+        index: u64,
+        width: u64,
+    ) -> Result<Vec<Vec<u8>>, RekorError> {
         let tile = TilePath {
             level: Level::Entries,
             index,
@@ -226,7 +245,11 @@ impl LogClient {
     }
 
     /// A tile, at least as wide as asked for, and where it is.
-    async fn tile(&self, tile: TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+    pub(super) async fn tile(
+        &self,
+        tile: TilePath,
+        max: usize,
+    ) -> Result<(String, Vec<u8>), RekorError> {
         match self.get_tile(&tile, max).await {
             // Logs may drop a partial tile once the full one is there.
             Err(RekorError::NotFound(_)) if tile.width < WIDTH => {
@@ -290,6 +313,8 @@ impl LogClient {
         };
         let mut response = request.send().await.map_err(network)?;
         let status = response.status();
+        let index = response.headers().get("x-log-index");
+        let index = index.and_then(|index| index.to_str().ok()?.parse().ok());
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(network)? {
             bytes.extend_from_slice(&chunk);
@@ -305,6 +330,10 @@ impl LogClient {
             StatusCode::NOT_FOUND => Err(RekorError::NotFound(url.to_owned())),
             StatusCode::INSUFFICIENT_STORAGE => Err(RekorError::StorageFull {
                 what: "the log's storage",
+            }),
+            StatusCode::CONFLICT if index.is_some() => Err(RekorError::Duplicate {
+                url: url.to_owned(),
+                index: index.unwrap_or_default(),
             }),
             s => Err(RekorError::Refused {
                 url: url.to_owned(),

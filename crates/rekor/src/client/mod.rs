@@ -2,6 +2,7 @@
 
 mod folder;
 mod http;
+mod prove;
 mod reader;
 mod timestamp;
 

@@ -1,7 +1,10 @@
 //! The log as a whole: over HTTP, over a folder that was left by a kill, over a full disk.
 
+mod conflict;
+mod cosigned;
 mod full;
 mod http;
+mod large;
 mod recovery;
 mod refusals;
 mod requests;
