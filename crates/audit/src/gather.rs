@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use siegel_endorse::Voice;
-use siegel_ident::{Digest, PolicyDigest};
+use siegel_ident::{Digest, PolicyDigest, Timestamp};
 use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{Checkpoint, ProofError, Tree, merkle};
@@ -42,13 +42,17 @@ pub enum AuditError {
 /// # Errors
 /// [`AuditError`] if there is nothing to judge: unusable anchors, or a log that cannot be reached.
 /// Whatever is wrong *in* the log is a finding of the report.
-pub async fn audit(log: &LogReader, anchors: &AuditAnchors) -> Result<AuditReport, AuditError> {
+pub async fn audit(
+    log: &LogReader,
+    anchors: &AuditAnchors,
+    now: Timestamp,
+) -> Result<AuditReport, AuditError> {
     anchors.log.check().map_err(AuditError::Anchors)?;
     let mut findings = Findings::default();
     let verified = match log.checkpoint().await {
         Ok(note) => anchors
             .log
-            .verify_checkpoint(&note)
+            .verify_checkpoint(&note, now)
             .map_err(|e| e.to_string()),
         Err(e @ (RekorError::Damaged(_) | RekorError::TooLong { .. })) => Err(e.to_string()),
         Err(e) => return Err(e.into()),
@@ -71,7 +75,7 @@ pub async fn audit(log: &LogReader, anchors: &AuditAnchors) -> Result<AuditRepor
     let mut replay = Replay::default();
     let tree = read_entries(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
     check_tree(&tree, &checkpoint, anchors, &mut findings);
-    if checkpoint.size > 0 && anchors.log.witnesses == 0 {
+    if checkpoint.size > 0 && anchors.log.witnesses.is_none() {
         let message = "UNWITNESSED: nobody but the log's operator vouches that all see this log";
         findings.warning("log-unwitnessed", "I1", message);
     }
@@ -102,10 +106,14 @@ pub struct Voices {
 ///
 /// # Errors
 /// [`AuditError::Checkpoint`] if the log is another than the pinned one, else as [`audit`].
-pub async fn voices(log: &LogReader, anchors: &AuditAnchors) -> Result<Voices, AuditError> {
+pub async fn voices(
+    log: &LogReader,
+    anchors: &AuditAnchors,
+    now: Timestamp,
+) -> Result<Voices, AuditError> {
     anchors.log.check().map_err(AuditError::Anchors)?;
     let note = log.checkpoint().await?;
-    let checkpoint = anchors.log.verify_checkpoint(&note);
+    let checkpoint = anchors.log.verify_checkpoint(&note, now);
     let checkpoint = checkpoint.map_err(AuditError::Checkpoint)?;
     let (mut counts, mut replay) = (Counts::default(), Replay::default());
     let mut findings = Findings::default();

@@ -1,6 +1,6 @@
 //! Artifacts of one kind in a log, for those who need no verdict on the rest of it.
 
-use siegel_ident::KeyDigest;
+use siegel_ident::{KeyDigest, Timestamp};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{
     Checkpoint, HashedRekord, LogAnchors, ProofError, SpkiKey, Statement, Tree, dsse, merkle,
@@ -71,11 +71,12 @@ pub async fn search(
     log: &LogReader,
     anchors: &LogAnchors,
     predicate_type: &str,
+    now: Timestamp,
 ) -> Result<Search, SearchError> {
     anchors.check().map_err(SearchError::Anchors)?;
     let note = log.checkpoint().await?;
     let checkpoint = anchors
-        .verify_checkpoint(&note)
+        .verify_checkpoint(&note, now)
         .map_err(SearchError::Checkpoint)?;
     let bodies = read(log, &checkpoint).await?;
     let mut search = Search {

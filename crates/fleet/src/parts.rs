@@ -11,7 +11,7 @@ use siegel_depot::{Depot, Limits, Store};
 use siegel_ident::json;
 use siegel_link::{Endpoint, Net};
 use siegel_platform::Platform;
-use siegel_rekor::{Log, LogKey, Storage};
+use siegel_rekor::{Log, LogKey, Services, Storage};
 
 /// Longest configuration, bytes.
 const CONFIG_MAX: usize = 1 << 16;
@@ -24,7 +24,8 @@ pub struct LogConfig {
     pub schema: String,
     /// The log's name in its checkpoints.
     pub origin: String,
-    /// File with the log's private key; made if it is not there.
+    /// File with the log's private key; made if it is not there. The time stamp authority's key and
+    /// the trusted root of both lie beside it.
     pub key_file: PathBuf,
     /// Where entries and archive lie; in memory if absent.
     pub folder: Option<PathBuf>,
@@ -63,12 +64,13 @@ pub enum PartError {
     Depot(#[from] siegel_depot::DepotError),
 }
 
-/// Serves the log over HTTP until it is dropped. `Ready` holds `127.0.0.1:PORT`.
+/// Serves the log and its time stamp authority over HTTP until it is dropped. `Ready` holds `127.0.0.1:PORT`.
 pub async fn serve_log(platform: Platform) -> Result<(), PartError> {
     let config: LogConfig = read(&platform, LogConfig::SCHEMA)?;
     let key = LogKey::load_or_create(&config.origin, &config.key_file)?;
     let storage = config.folder.map_or(Storage::Memory, Storage::Folder);
     let log = Log::open(&storage, key)?;
+    let services = Services::beside_key(log, &config.key_file)?;
     let listen = &platform.start.listen;
     let refuse = |cause: std::io::Error| PartError::Listen {
         endpoint: listen.clone(),
@@ -78,13 +80,14 @@ pub async fn serve_log(platform: Platform) -> Result<(), PartError> {
         .await
         .map_err(refuse)?;
     platform.ready(listener.local_addr().map_err(refuse)?);
-    Ok(siegel_rekor::serve(listener, log, std::future::pending()).await?)
+    Ok(siegel_rekor::serve(listener, services, std::future::pending()).await?)
 }
 
 /// Serves the depot until it is dropped, over the store that its configuration names.
 pub async fn serve_depot(platform: Platform, net: Net) -> Result<(), PartError> {
     let config: DepotConfig = read(&platform, DepotConfig::SCHEMA)?;
-    serve_depot_on(platform, net, Store::open(&config.store)?).await
+    let store = Store::open(&config.store).map_err(siegel_depot::DepotError::from)?;
+    serve_depot_on(platform, net, store).await
 }
 
 /// The same over a store that is at hand, for tests that make it fail.

@@ -90,7 +90,7 @@ impl AccessPolicy {
         {
             return Err(NotAllowed::Peers);
         }
-        self.check_log(&config.log_origin, config.witnesses)
+        self.check_log(&config.log_origin, config.witnesses.required)
     }
 
     /// The log that is looked at is the policy's, under at least as many witnesses.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use siegel_ident::Digest;
-use siegel_translog::Tree;
+use siegel_translog::{Checkpoint, Tree};
 
 use crate::error::RekorError;
 use crate::log::Published;
@@ -23,9 +23,11 @@ pub(crate) type Known = BTreeMap<Digest, u64>;
 /// nothing is repaired.
 pub(crate) fn recover(store: &dyn Store, key: &LogKey) -> Result<(Published, Known), RekorError> {
     let promised = match store.checkpoint_load()? {
-        Some(note) => Some(key.anchors().verify_checkpoint(&note).map_err(|e| {
-            RekorError::Damaged(format!("the checkpoint is not this log's own: {e}"))
-        })?),
+        Some(note) => Some(
+            Checkpoint::verify_note(&note, key.origin(), &key.public_key()).map_err(|e| {
+                RekorError::Damaged(format!("the checkpoint is not this log's own: {e}"))
+            })?,
+        ),
         None => None,
     };
     if promised.is_none() {

@@ -85,9 +85,15 @@ async fn i8_nothing_acknowledged_is_lost_by_a_kill() {
             let envelope = signer.sign(&statement).unwrap();
             match client.publish(&envelope, &signer.key(), &artifact).await {
                 Ok(bundle) => {
-                    let logged =
-                        verify_logged(&bundle, &artifact, predicate::POLICY, None, &anchors)
-                            .unwrap();
+                    let logged = verify_logged(
+                        &bundle,
+                        &artifact,
+                        predicate::POLICY,
+                        None,
+                        &anchors,
+                        siegel_ident::Timestamp(0),
+                    )
+                    .unwrap();
                     checkpoints.push((logged.tree_size, logged.root));
                     acknowledged.push((artifact, logged.log_index));
                 }
@@ -104,7 +110,9 @@ async fn i8_nothing_acknowledged_is_lost_by_a_kill() {
 
     let (server, client) = Server::start(dir.path());
     let note = client.checkpoint().await.unwrap();
-    let checkpoint = anchors.verify_checkpoint(&note).unwrap();
+    let checkpoint = anchors
+        .verify_checkpoint(&note, siegel_ident::Timestamp(0))
+        .unwrap();
     let bodies = client.entries(0, checkpoint.size).await.unwrap();
     let leaves: Vec<_> = bodies.iter().map(|body| leaf_hash(body)).collect();
     assert_eq!(root(&leaves), checkpoint.root);
@@ -172,6 +180,7 @@ async fn i8_a_patient_client_logs_everything_once_over_kills() {
             predicate::POLICY,
             None,
             &key().anchors(),
+            siegel_ident::Timestamp(0),
         );
         places.insert(logged.unwrap().log_index);
     }
@@ -182,7 +191,14 @@ async fn i8_a_patient_client_logs_everything_once_over_kills() {
     assert!(rounds > 1, "the log was hardly ever killed");
     assert_eq!(places, (0..40).collect());
     let note = client.checkpoint().await.unwrap();
-    assert_eq!(key().anchors().verify_checkpoint(&note).unwrap().size, 40);
+    assert_eq!(
+        key()
+            .anchors()
+            .verify_checkpoint(&note, siegel_ident::Timestamp(0))
+            .unwrap()
+            .size,
+        40
+    );
     let unknown = siegel_ident::Digest::of(b"unknown");
     let unknown = client.archive_get(&unknown);
     let answer = tokio::time::timeout(Duration::from_secs(30), unknown).await;

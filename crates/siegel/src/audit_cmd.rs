@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use siegel_audit::{AuditAnchors, AuditReport, EndorsedReport, Verdict};
+use siegel_ident::Timestamp;
 use siegel_policy::Utc;
 use siegel_rekor::LogReader;
 
@@ -35,13 +36,13 @@ pub struct AuditArgs {
 const ANCHORS_MAX: usize = 1 << 20;
 
 /// Runs the audit and prints its report.
-pub async fn audit(args: AuditArgs, json: bool) -> Result<Exit, Failure> {
+pub async fn audit(args: AuditArgs, json: bool, now: Timestamp) -> Result<Exit, Failure> {
     let (log, anchors) = places(args)?;
     let anchors = read_anchors(&anchors)?;
     let at = log.as_str();
     let reader = LogReader::new(at)
         .map_err(|why| Failure::usage("no-such-log", at, why, "name a log's URL or its folder"))?;
-    let report = siegel_audit::audit(&reader, &anchors)
+    let report = siegel_audit::audit(&reader, &anchors, now)
         .await
         .map_err(|why| {
             Failure::failed("audit", at, why, "is the log there, and is it this one?")

@@ -75,13 +75,9 @@ fn main() -> std::process::ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     // An option without effect would look like a check that was made.
-    let timeless = matches!(
-        cli.command,
-        Command::Simulate(_) | Command::Audit(_) | Command::Serve(_)
-    );
+    let timeless = matches!(cli.command, Command::Simulate(_) | Command::Serve(_));
     if cli.now.is_some() && timeless {
-        let message = "--now has no effect here: a run goes by this machine's clock, an audit by the times \
-                       in the log";
+        let message = "--now has no effect here: a run and a server go by this machine's clock";
         return Err(Failure::usage(
             "no-effect",
             "--now",
@@ -97,7 +93,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         match cli.command {
             Command::Simulate(args) => Box::pin(simulate::simulate(args, cli.json)).await,
             Command::Policy(args) => policy_cmd::policy(args, cli.json, cli.now).await,
-            Command::Audit(args) => audit_cmd::audit(args, cli.json).await,
+            Command::Audit(args) => {
+                audit_cmd::audit(args, cli.json, policy_cmd::clock(cli.now)?).await
+            }
             Command::Reproduce(args) => reproduce::reproduce(args, cli.json, cli.now).await,
             Command::Serve(args) => serve::serve(args).await,
         }

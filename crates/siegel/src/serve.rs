@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use siegel_depot::{Depot, Limits, Store};
 use siegel_fleet::parts;
 use siegel_link::{Endpoint, Net};
-use siegel_rekor::{Log, LogKey, Storage};
+use siegel_rekor::{Log, LogKey, Services, Storage};
 
 use crate::failure::{Exit, Failure};
 use crate::say::note;
@@ -24,7 +24,7 @@ pub struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// The transparency log (Rekor v2) and its archive
+    /// The transparency log (Rekor v2), its archive and a time stamp authority (RFC 3161)
     Log {
         /// Started by a launcher, which says the rest over standard input
         #[arg(long, hide = true)]
@@ -32,7 +32,8 @@ enum Part {
         /// Where entries and archive lie
         #[arg(long, value_name = "DIR", required_unless_present = "launched")]
         folder: Option<PathBuf>,
-        /// The log's private key (PEM); made if it is not there
+        /// The log's private key (PEM); made if it is not there. Beside it: the time stamp
+        /// authority's key, NAME.tsa.pem, and trusted_root.json for other Sigstore clients
         #[arg(long, value_name = "FILE", required_unless_present = "launched")]
         key: Option<PathBuf>,
         /// The log's name in its checkpoints
@@ -108,15 +109,18 @@ pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
 
 async fn log(folder: PathBuf, key: PathBuf, origin: &str, listen: &str) -> Result<Exit, Failure> {
     let failed = |why: &dyn std::fmt::Display| Failure::failed("serve-log", "log", why, "");
-    let key = LogKey::load_or_create(origin, &key).map_err(|why| failed(&why))?;
-    let anchors = key.anchors();
-    let log = Log::open(&Storage::Folder(folder), key).map_err(|why| failed(&why))?;
+    let log_key = LogKey::load_or_create(origin, &key).map_err(|why| failed(&why))?;
+    let anchors = log_key.anchors();
+    let log = Log::open(&Storage::Folder(folder), log_key).map_err(|why| failed(&why))?;
+    let services = Services::beside_key(log, &key).map_err(|why| failed(&why))?;
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .map_err(|why| taken(listen, why))?;
     note(&format!("log {origin} on http://{listen}"));
     note(&format!("its key: {}", hex::encode(anchors.key)));
-    siegel_rekor::serve(listener, log, stop())
+    let root = key.with_file_name("trusted_root.json");
+    note(&format!("for other Sigstore clients: {}", root.display()));
+    siegel_rekor::serve(listener, services, stop())
         .await
         .map_err(|why| failed(&why))?;
     Ok(Exit::Ok)

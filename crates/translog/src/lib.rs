@@ -6,6 +6,7 @@
 
 pub mod bundle;
 pub mod checkpoint;
+pub mod cosignature;
 pub mod dsse;
 mod encoding;
 mod error;
@@ -14,6 +15,7 @@ pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
+pub mod note;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 pub mod tlog_entry;

@@ -98,10 +98,11 @@ fn on_this_log(
         );
         findings.error("cluster-other-log", "I17", message);
     }
-    if config.witnesses > anchors.log.witnesses {
+    let (demanded, checked) = (&config.witnesses, &anchors.log.witnesses);
+    if demanded.required > checked.required {
         let message = format!(
             "cluster {name} demands {} witnesses, this audit has checked {}",
-            config.witnesses, anchors.log.witnesses
+            demanded.required, checked.required
         );
         findings.error("witnesses-not-checked", "I1", message);
     }

@@ -68,7 +68,7 @@ pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut 
 pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findings) {
     for logged in world.policies.values() {
         let (policy, name) = (&logged.policy, label(&logged.policy));
-        if let Err(e) = policy.check_log(&anchors.log.origin, anchors.log.witnesses) {
+        if let Err(e) = policy.check_log(&anchors.log.origin, anchors.log.witnesses.required) {
             findings.error("policy-other-log", "I1", format!("policy {name}: {e}"));
         }
         if let Some(before) = policy.predecessor.and_then(|id| world.policies.get(&id))

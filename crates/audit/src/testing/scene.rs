@@ -3,8 +3,8 @@
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
 use siegel_ident::{
-    Budget, ClusterId, Delta, Digest, Measurement, NanoRho, PolicyDigest, ProgramDigest, Seconds,
-    Secret, Timestamp,
+    Budget, ClusterId, Delta, Digest, Measurement, NamedKey, NanoRho, PolicyDigest, ProgramDigest,
+    Seconds, Secret, Timestamp, WitnessQuorum,
 };
 use siegel_ledger::Receipt;
 use siegel_policy::{
@@ -19,6 +19,8 @@ use crate::{AuditAnchors, AuditReport, audit};
 
 /// When the first policy begins, and the first receipt is written.
 pub const START: u64 = 1_700_000_000;
+/// The auditor's clock.
+pub const NOW: Timestamp = Timestamp(START);
 /// How long keys live, in seconds.
 pub const TTL: u64 = 1000;
 /// The pipeline of both policies.
@@ -26,6 +28,20 @@ pub const PIPELINE: &str = "org.example.words";
 /// The bytes of the one program.
 pub const PROGRAM: &[u8] = b"a program";
 const ORIGIN: &str = "log.example.test";
+
+/// A quorum of two witnesses that production would accept; nobody holds their keys.
+pub fn two_witnesses() -> WitnessQuorum {
+    let witness = |n: u8| NamedKey {
+        name: format!("w{n}.example"),
+        operator: format!("operator {n}"),
+        key: [n; 32],
+    };
+    WitnessQuorum {
+        required: 2,
+        max_age: Seconds(3600),
+        witnesses: (1..=2).map(witness).collect(),
+    }
+}
 
 /// A log, and who writes in it.
 pub struct Scene {
@@ -86,7 +102,7 @@ impl Scene {
             min_voters: 3,
             log_origin: origin,
             log_key: key,
-            witnesses: 0,
+            witnesses: WitnessQuorum::none(),
             seed: None,
         };
         let genesis = Genesis {
@@ -238,7 +254,7 @@ impl Scene {
 
     /// Audits the log as it stands, under [`Self::anchors`].
     pub async fn audit(&self) -> AuditReport {
-        audit(&LogReader::Open(self.log.clone()), &self.anchors())
+        audit(&LogReader::Open(self.log.clone()), &self.anchors(), NOW)
             .await
             .unwrap()
     }

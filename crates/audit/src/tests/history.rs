@@ -1,5 +1,6 @@
 //! What a real ledger writes is good, in whatever order it is logged.
 
+use crate::testing::NOW;
 use siegel_ident::Step;
 use siegel_translog::predicate;
 
@@ -93,9 +94,9 @@ async fn i17_the_expected_number_of_receipts_is_held_against_the_log() {
         ..scene.anchors()
     };
     let log = siegel_rekor::LogReader::Open(scene.log.clone());
-    assert!(audit(&log, &expect(None)).await.unwrap().ok);
-    assert!(audit(&log, &expect(Some(15))).await.unwrap().ok);
-    let short = audit(&log, &expect(Some(18))).await.unwrap();
+    assert!(audit(&log, &expect(None), NOW).await.unwrap().ok);
+    assert!(audit(&log, &expect(Some(15)), NOW).await.unwrap().ok);
+    let short = audit(&log, &expect(Some(18)), NOW).await.unwrap();
     assert_eq!(errors(&short), ["receipt-missing"]);
     assert_eq!(short.verdict, Verdict::NotTrustworthy);
     // A run is still open there, which is said and no error.

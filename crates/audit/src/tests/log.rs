@@ -1,5 +1,6 @@
 //! The log itself: empty, withheld, rewritten, another's.
 
+use crate::testing::NOW;
 use siegel_ident::Digest;
 use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
 use siegel_translog::{HashedRekord, Statement, Verifier, predicate};
@@ -26,7 +27,7 @@ async fn what_the_anchors_leave_open_is_said() {
     scene.log_receipts(&receipts).await;
     let reader = LogReader::Open(scene.log.clone());
     let open = async |anchors: AuditAnchors| -> Vec<String> {
-        let report = audit(&reader, &anchors).await.unwrap();
+        let report = audit(&reader, &anchors, NOW).await.unwrap();
         assert_eq!(report.verdict, Verdict::Good);
         let said = report.findings.into_iter().map(|finding| finding.id);
         said.filter(|id| id.starts_with("anchors-")).collect()
@@ -125,7 +126,7 @@ async fn i1_a_rewritten_entry_is_found() {
     scene.log_receipts(&receipts).await;
     let anchors = scene.anchors();
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-    assert!(audit(&folder, &anchors).await.unwrap().ok);
+    assert!(audit(&folder, &anchors, NOW).await.unwrap().ok);
 
     // The operator swaps two entries of the same length in the file.
     let path = dir.path().join("entries");
@@ -136,7 +137,7 @@ async fn i1_a_rewritten_entry_is_found() {
     rewritten[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
     std::fs::write(&path, &rewritten).unwrap();
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-    let report = audit(&folder, &anchors).await.unwrap();
+    let report = audit(&folder, &anchors, NOW).await.unwrap();
     assert!(
         errors(&report).contains(&"log-rewritten"),
         "{:?}",
@@ -147,7 +148,7 @@ async fn i1_a_rewritten_entry_is_found() {
     // An entry held back.
     std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-    let report = audit(&folder, &anchors).await.unwrap();
+    let report = audit(&folder, &anchors, NOW).await.unwrap();
     assert!(
         errors(&report).contains(&"entries-withheld"),
         "{:?}",
@@ -172,7 +173,7 @@ async fn i1_a_log_must_grow_from_every_known_checkpoint() {
         known_checkpoints: vec![known],
         ..scene.anchors()
     };
-    let grown = audit(&LogReader::Open(scene.log.clone()), &anchors)
+    let grown = audit(&LogReader::Open(scene.log.clone()), &anchors, NOW)
         .await
         .unwrap();
     assert!(grown.ok, "{:#?}", grown.findings);
@@ -183,7 +184,7 @@ async fn i1_a_log_must_grow_from_every_known_checkpoint() {
     };
     rewritten.birth().await;
     for _ in 0..2 {
-        let report = audit(&LogReader::Open(rewritten.log.clone()), &anchors)
+        let report = audit(&LogReader::Open(rewritten.log.clone()), &anchors, NOW)
             .await
             .unwrap();
         assert_eq!(errors(&report), ["log-not-consistent"]);
@@ -202,14 +203,14 @@ async fn i1_another_logs_checkpoint_is_found() {
     scene.birth().await;
     let other = LogKey::generate(log_key().origin()).unwrap();
     let anchors = AuditAnchors::of(other.anchors());
-    let report = audit(&LogReader::Open(scene.log.clone()), &anchors)
+    let report = audit(&LogReader::Open(scene.log.clone()), &anchors, NOW)
         .await
         .unwrap();
     assert_eq!(errors(&report), ["checkpoint-invalid"]);
     assert_eq!(report.log.size, None);
     let mut witnessed = scene.anchors();
-    witnessed.log.witnesses = 2;
-    let refused = audit(&LogReader::Open(scene.log.clone()), &witnessed).await;
+    witnessed.log.witnesses.required = 2;
+    let refused = audit(&LogReader::Open(scene.log.clone()), &witnessed, NOW).await;
     assert!(matches!(refused, Err(AuditError::Anchors(_))));
 }
 
@@ -220,7 +221,7 @@ async fn an_unreachable_log_is_no_verdict() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let log = LogReader::new(&url).unwrap();
-    let result = audit(&log, &AuditAnchors::of(log_key().anchors())).await;
+    let result = audit(&log, &AuditAnchors::of(log_key().anchors()), NOW).await;
     assert!(matches!(result, Err(AuditError::Source(_))));
 }
 
@@ -239,13 +240,13 @@ async fn over_http_as_well() {
     ));
     let log = LogReader::new(&url).unwrap();
     assert_eq!(
-        audit(&log, &scene.anchors()).await.unwrap(),
+        audit(&log, &scene.anchors(), NOW).await.unwrap(),
         scene.audit().await
     );
     scene
         .publish_bare(&scene.author, predicate::POLICY, b"secret", true)
         .await;
-    let report = audit(&log, &scene.anchors()).await.unwrap();
+    let report = audit(&log, &scene.anchors(), NOW).await.unwrap();
     assert_eq!(errors(&report), ["payload-withheld"]);
     server.abort();
 }

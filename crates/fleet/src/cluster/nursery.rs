@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use siegel_attest::{ClusterConfig, Profile, ReferenceValue, TeeKind};
-use siegel_ident::{NodeId, Secret, json};
+use siegel_ident::{NodeId, Secret, WitnessQuorum, json};
 use siegel_link::{Endpoint, Net};
 use siegel_platform::{BoxFuture, Peer, PlatformError, QuoteSource, StartInfo, rng};
 
@@ -99,7 +99,7 @@ impl Nursery {
             min_voters: self.options.kms,
             log_origin: LOG_ORIGIN.into(),
             log_key,
-            witnesses: 0,
+            witnesses: WitnessQuorum::none(),
             seed: self.options.seed,
         })
     }

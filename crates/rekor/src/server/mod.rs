@@ -4,6 +4,7 @@ mod answer;
 mod path;
 mod protojson;
 mod request;
+mod services;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -21,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 pub(crate) use path::{format_entries, parse_entries};
+pub use services::Services;
 
 use crate::error::RekorError;
 use crate::log::Log;
@@ -34,23 +36,6 @@ const BODIES_KIB: u32 = 64 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may take after the shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// What is served on one address: a log with its archive, and perhaps a time stamp authority.
-pub struct Services {
-    /// The log.
-    pub log: Log,
-    /// The authority; without one its paths are not found.
-    pub timestamps: Option<TimestampAuthority>,
-}
-
-impl From<Log> for Services {
-    fn from(log: Log) -> Self {
-        Self {
-            log,
-            timestamps: None,
-        }
-    }
-}
 
 /// Serves `services` on `listener` until `shutdown` resolves; then ends open requests and returns.
 /// When it has returned and no other handle is left, the storage is closed.

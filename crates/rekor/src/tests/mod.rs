@@ -54,6 +54,7 @@ fn verify(bundle: &[u8], i: u32) -> LoggedEntry {
         predicate::POLICY,
         None,
         &key().anchors(),
+        siegel_ident::Timestamp(0),
     )
     .unwrap()
 }

@@ -30,7 +30,7 @@ pub(super) async fn audit(
     let anchors = write_anchors(deployment, policy, Some(receipts), dir)?;
     // The operator's own client waits for a log that is being restarted.
     let reader = LogReader::Http(deployment.operator.log().clone());
-    let report = siegel_audit::audit(&reader, &anchors)
+    let report = siegel_audit::audit(&reader, &anchors, cluster.clock().now())
         .await
         .map_err(|why| failed(&why))?;
     let mut findings = report.findings;
