@@ -10,6 +10,7 @@ use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TlogEntry};
 use tokio::time::Instant;
 
+use super::tls;
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
 use crate::log::{TILE_WIDTH, same_bytes};
@@ -23,7 +24,10 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// Longest entry bundle: 256 entries of 65,535 bytes with their lengths.
 const MAX_BUNDLE: usize = TILE_WIDTH as usize * (2 + u16::MAX as usize);
 
-/// A log at an `http://` URL.
+/// How this client names itself.
+const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
+
+/// A log at an `http://` or `https://` URL.
 #[derive(Clone, Debug)]
 pub struct LogClient {
     base: Url,
@@ -32,33 +36,49 @@ pub struct LogClient {
 }
 
 impl LogClient {
-    /// A client of the log at `url`. Nothing is sent yet.
+    /// A client of the log at `url`. Nothing is sent yet. For `https://` the system's certificate
+    /// authorities are trusted, or those in the file that `SSL_CERT_FILE` names.
     ///
     /// # Errors
-    /// [`RekorError::Https`]: TLS is not built yet. [`RekorError::Url`].
+    /// [`RekorError::Url`]; [`RekorError::Tls`] if there are no authorities to trust.
     pub fn new(url: &str) -> Result<Self, RekorError> {
+        Self::trusting(url, None)
+    }
+
+    /// The same, but for `https://` only this authority is trusted (DER).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_root(url: &str, certificate: &[u8]) -> Result<Self, RekorError> {
+        Self::trusting(url, Some(certificate))
+    }
+
+    fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
         let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
         let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
-        match base.scheme() {
-            "http" => {}
-            "https" => return Err(RekorError::Https(url.to_owned())),
-            _ => return Err(bad("expected http://")),
-        }
+        let tls = match base.scheme() {
+            "http" => None,
+            "https" => Some(tls::config(root)?),
+            _ => return Err(bad("expected http:// or https://")),
+        };
         if base.query().is_some() || base.fragment().is_some() {
             return Err(bad("expected no query and no fragment"));
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        let client = Client::builder()
+        let mut builder = Client::builder()
+            .user_agent(USER_AGENT)
             .connect_timeout(CONNECT)
             .timeout(ANSWER)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|source| RekorError::Network {
-                url: url.to_owned(),
-                source,
-            })?;
+            .redirect(reqwest::redirect::Policy::none());
+        // Plain HTTP needs no roots, and no time to read them.
+        let tls = tls.map_or_else(tls::trusting_nobody, Ok)?;
+        builder = builder.tls_backend_preconfigured(tls);
+        let client = builder.build().map_err(|source| RekorError::Network {
+            url: url.to_owned(),
+            source,
+        })?;
         Ok(Self {
             base,
             client,

@@ -4,7 +4,11 @@ mod folder;
 mod http;
 mod reader;
 mod timestamp;
+mod tls;
 
 pub use folder::FolderLog;
 pub use http::LogClient;
 pub use reader::LogReader;
+
+#[cfg(test)]
+pub(crate) use tls::trusting_nobody;

@@ -96,8 +96,9 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         Failure::usage("bad-key", &args.key.display().to_string(), why, help)
     })?;
     let certificate = general::certificate(args, &signer.key())?;
-    let log = LogClient::new(&args.log)
-        .map_err(|why| Failure::usage("bad-log", &args.log, why, "name an http:// URL"))?;
+    let log = LogClient::new(&args.log).map_err(|why| {
+        Failure::usage("bad-log", &args.log, why, "name an http:// or https:// URL")
+    })?;
     let tsa = general::authority(args)?;
     let failed = |why: RekorError| Failure::failed("log", &args.log, why, "is the log running?");
     let statement = Statement::about(&policy.name, policy.bytes(), predicate::POLICY);
