@@ -101,9 +101,9 @@ pub enum RekorError {
     /// The log or archive has no such thing.
     #[error("{0} not found")]
     NotFound(String),
-    /// `https://` is asked for.
-    #[error("{0}: https is not built yet; give an http:// URL of a log on this machine")]
-    Https(String),
+    /// TLS could not be set up.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// Not a URL of a log.
     #[error("not a log URL: {0}")]
     Url(String),

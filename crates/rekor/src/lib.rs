@@ -5,15 +5,15 @@
 //! table. A shell: it owns files, sockets and keys; what is true about a log is decided in
 //! `siegel-translog`.
 
-mod certificate;
 mod archive;
+mod certificate;
 mod client;
+mod cosign;
 mod cosigner;
 mod error;
 mod io;
-mod known;
-mod cosign;
 mod keyed;
+mod known;
 mod log;
 mod log_key;
 mod pem;
@@ -27,8 +27,8 @@ mod tsa;
 mod witness;
 mod writer;
 
-pub use certificate::{certificate_key, certificate_of_pem};
 pub use archive::{PackDirectory, PackEntry, PackError};
+pub use certificate::{certificate_key, certificate_of_pem};
 pub use client::{FolderLog, LogClient, LogReader};
 pub use cosign::{WitnessAt, Witnesses};
 pub use cosigner::{CosignRequest, Cosigner};

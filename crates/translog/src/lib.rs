@@ -15,9 +15,9 @@ pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
+mod nodes;
 pub mod nonce;
 pub mod note;
-mod nodes;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 pub mod tiles;

@@ -105,7 +105,7 @@ async fn json_requests_are_answered_too() {
         (",\"certificates\":true,\"tsaPolicyOID\":\"\"", true),
     ] {
         let body = format!("{{\"artifactHash\":\"{hash}\",\"hashAlgorithm\":\"sha256\"{more}}}");
-        let request = reqwest::Client::new().post(&url).body(body);
+        let request = plain_client().post(&url).body(body);
         let response = request.header("content-type", "application/json").send();
         let response = response.await.unwrap();
         assert_eq!(response.status().as_u16(), 201);
@@ -212,7 +212,7 @@ async fn i14_hostile_requests_are_refused() {
 
     let served = served(authority).await;
     let url = format!("{}api/v1/timestamp", served.client.url());
-    let post = |body: Vec<u8>| reqwest::Client::new().post(&url).body(body).send();
+    let post = |body: Vec<u8>| plain_client().post(&url).body(body).send();
     let response = post(b"hello".to_vec()).await.unwrap();
     assert_eq!(response.status().as_u16(), 400);
     let text = response.text().await.unwrap();
@@ -244,7 +244,11 @@ async fn openssl_verifies_the_token() {
     };
     let served = served(authority()).await;
     let url = format!("{}api/v1/timestamp", served.client.url());
-    let chain = reqwest::get(format!("{url}/certchain")).await.unwrap();
+    let chain = plain_client()
+        .get(format!("{url}/certchain"))
+        .send()
+        .await
+        .unwrap();
     let media_type = &chain.headers()["content-type"];
     assert_eq!(media_type, "application/pem-certificate-chain");
     std::fs::write(path("chain.pem"), chain.text().await.unwrap()).unwrap();
@@ -258,7 +262,7 @@ async fn openssl_verifies_the_token() {
         }
         assert!(openssl(&ask).0);
         let body = std::fs::read(&request).unwrap();
-        let reply = reqwest::Client::new().post(&url).body(body).send().await;
+        let reply = plain_client().post(&url).body(body).send().await;
         let reply = reply.unwrap().bytes().await.unwrap();
         std::fs::write(path("reply.tsr"), &reply).unwrap();
         let (chain, reply) = (path("chain.pem"), path("reply.tsr"));
