@@ -1,4 +1,4 @@
-//! The reading half: checkpoint, entries, archive. What it all means is decided in `replay`.
+//! Reads a log and has it judged. What entries mean is decided in `replay`.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +6,13 @@ use siegel_endorse::Voice;
 use siegel_ident::{Digest, PolicyDigest, Timestamp};
 use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
-use siegel_translog::{Checkpoint, ProofError, Tree, merkle};
+use siegel_translog::{Checkpoint, ProofError, Tree};
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::item::{self, Item};
+use crate::read::{self, Item, ReadError, Reading};
 use crate::replay::Replay;
 use crate::report::{AuditReport, Counts, LogReport, Verdict};
-
-/// Entries read at a time.
-const CHUNK: u64 = 1024;
-/// Entries whose bytes are fetched at the same time.
-const AT_ONCE: usize = 32;
 
 /// Why there is no report. A bad log is not an error: it gives a report.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +30,15 @@ pub enum AuditError {
     /// A task of this audit died.
     #[error("the audit broke off: {0}")]
     Broken(#[from] tokio::task::JoinError),
+}
+
+impl From<ReadError> for AuditError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Source(e) => Self::Source(e),
+            ReadError::Broken(e) => Self::Broken(e),
+        }
+    }
 }
 
 /// Audits a log from its first entry to its checkpoint.
@@ -73,14 +77,14 @@ pub async fn audit(
     };
     let mut counts = Counts::default();
     let mut replay = Replay::default();
-    let tree = read_entries(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
-    check_tree(&tree, &checkpoint, anchors, &mut findings);
+    let reading = read_all(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
+    check_tree(&reading.tree, &checkpoint, anchors, &mut findings);
     if checkpoint.size > 0 && anchors.log.witnesses.is_none() {
         let message = "UNWITNESSED: nobody but the log's operator vouches that all see this log";
         findings.warning("log-unwitnessed", "I1", message);
     }
-    let whole = (tree.size(), tree.root()) == (checkpoint.size, checkpoint.root);
-    replay.judge(anchors, whole.then_some(&tree), &mut findings);
+    let whole = reading.is_whole(&checkpoint);
+    replay.judge(anchors, whole.then_some(&reading.tree), &mut findings);
     if checkpoint.size > 0 && !replay.has_runs() {
         findings.info(
             "no-run",
@@ -117,13 +121,13 @@ pub async fn voices(
     let checkpoint = checkpoint.map_err(AuditError::Checkpoint)?;
     let (mut counts, mut replay) = (Counts::default(), Replay::default());
     let mut findings = Findings::default();
-    let tree = read_entries(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
-    check_tree(&tree, &checkpoint, anchors, &mut findings);
+    let reading = read_all(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
+    check_tree(&reading.tree, &checkpoint, anchors, &mut findings);
     let mut voices = replay.world.voices;
     let pinned = &anchors.endorsers;
     voices.retain(|voice| pinned.is_empty() || pinned.contains(&voice.endorser));
     let mut policies: BTreeSet<_> = replay.world.policies.into_keys().collect();
-    if (tree.size(), tree.root()) != (checkpoint.size, checkpoint.root) {
+    if !reading.is_whole(&checkpoint) {
         voices.clear();
         policies.clear();
     }
@@ -136,80 +140,29 @@ pub async fn voices(
     })
 }
 
-async fn read_entries(
+/// Reads all entries and sorts them in.
+async fn read_all(
     log: &LogReader,
     checkpoint: &Checkpoint,
     counts: &mut Counts,
     replay: &mut Replay,
     findings: &mut Findings,
-) -> Result<Tree, AuditError> {
-    let mut tree = Tree::new();
-    while tree.size() < checkpoint.size {
-        let from = tree.size();
-        let to = checkpoint.size.min(from + CHUNK);
-        let bodies = match log.entries(from, to).await {
-            Ok(bodies) => bodies,
-            Err(
-                e @ (RekorError::NotFound(_)
-                | RekorError::Answer { .. }
-                | RekorError::TooLong { .. }
-                | RekorError::Refused { .. }
-                | RekorError::Damaged(_)),
-            ) => {
-                let message = format!("entries {from} to {to} are withheld: {e}");
-                findings.error("entries-withheld", "I1", message);
-                break;
-            }
-            Err(e) => return Err(e.into()),
-        };
-        for (index, chunk) in (from..).step_by(AT_ONCE).zip(bodies.chunks(AT_ONCE)) {
-            tree_of(&mut tree, chunk);
-            for opened in open_all(log, index, chunk).await? {
-                counts.total += 1;
-                match opened {
-                    Ok(item) => replay.take(item, counts, findings),
-                    Err(finding) => {
-                        counts.unreadable += 1;
-                        findings.add(finding);
-                    }
-                }
+) -> Result<Reading, AuditError> {
+    let take = |opened: Result<Item, Finding>| {
+        counts.total += 1;
+        match opened {
+            Ok(item) => replay.take(item, counts, findings),
+            Err(finding) => {
+                counts.unreadable += 1;
+                findings.add(finding);
             }
         }
-        if tree.size() < to {
-            findings.error(
-                "entries-withheld",
-                "I1",
-                format!("entries up to {to} are missing"),
-            );
-            break;
-        }
+    };
+    let reading = read::read(log, checkpoint.size, read::open, take).await?;
+    if let Some(why) = &reading.withheld {
+        findings.error("entries-withheld", "I1", why.as_str());
     }
-    Ok(tree)
-}
-
-fn tree_of(tree: &mut Tree, bodies: &[Vec<u8>]) {
-    for body in bodies {
-        tree.push(merkle::leaf_hash(body));
-    }
-}
-
-async fn open_all(
-    log: &LogReader,
-    first: u64,
-    bodies: &[Vec<u8>],
-) -> Result<Vec<Result<Item, Finding>>, AuditError> {
-    let tasks: Vec<_> = (first..)
-        .zip(bodies.iter().cloned())
-        .map(|(index, body)| {
-            let log = log.clone();
-            tokio::spawn(async move { item::open(&log, index, &body).await })
-        })
-        .collect();
-    let mut opened = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        opened.push(task.await??);
-    }
-    Ok(opened)
+    Ok(reading)
 }
 
 /// The entries are exactly those that the checkpoint covers, and the log grew from every state

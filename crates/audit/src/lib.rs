@@ -9,11 +9,10 @@
 mod anchors;
 mod findings;
 mod gather;
-mod item;
+mod read;
 mod replay;
 mod report;
 mod search;
-mod source;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 

@@ -73,7 +73,7 @@ pub struct Counts {
     pub key_offers: u64,
     /// Statements of other kinds.
     pub other: u64,
-    /// Entries whose bytes are missing or wrong.
+    /// Entries whose bytes are missing or wrong, or whose signer is named by a certificate.
     pub unreadable: u64,
 }
 

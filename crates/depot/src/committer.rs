@@ -112,6 +112,7 @@ impl Batch {
         let name = Digest::of(&head);
         let parts = std::iter::once(head).chain(self.bodies);
         let stored = store.put(&plain_path(Kind::Upload, name), parts).await;
+        let stored = stored.map_err(DepotError::from);
         if stored.is_ok() {
             let mut index = index.write().unwrap_or_else(PoisonError::into_inner);
             index.add(name, &directory);

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
-use object_store::ObjectMeta;
-use object_store::path::Path;
 use siegel_ident::{BlobDigest, Digest, EpochId, PolicyDigest};
 use siegel_seal::UploadHeader;
+use siegel_store::{ObjectMeta, Path};
 
 use crate::committer::Committer;
 use crate::index::Index;

@@ -1,9 +1,8 @@
 //! Why the depot refused, and how that looks on the wire.
 
-use std::sync::Arc;
-
 use prost::Message as _;
 use siegel_ident::Digest;
+use siegel_store::StoreError;
 use siegel_wire::v1::Refusal;
 use tonic::{Code, Status};
 
@@ -79,19 +78,11 @@ pub enum DepotError {
     #[error("the depot's store is full: free some space and send again; nothing was stored")]
     StoreFull,
     /// Any other trouble with the store.
-    #[error("the depot's store failed: {0}; send again later")]
-    Store(#[source] Arc<object_store::Error>),
+    #[error("{0}; send again later")]
+    Store(#[source] StoreError),
     /// The depot ends while a put waits.
     #[error("the depot is ending: send again later; nothing is known to be stored")]
     Closing,
-    /// A store URL that is not understood.
-    #[error("store URL {url:?}: {why}")]
-    Url {
-        /// As given.
-        url: String,
-        /// What is wrong with it.
-        why: String,
-    },
     /// A path in the store that the depot did not write.
     #[error("the store holds {path:?}, which no depot wrote: use an own folder for the depot")]
     Foreign {
@@ -129,7 +120,7 @@ impl DepotError {
             Self::NotFound { .. } => (Code::NotFound, "not-found"),
             Self::StoreFull => (Code::ResourceExhausted, "store-full"),
             Self::Store(_) | Self::Closing => (Code::Unavailable, "store-failed"),
-            Self::Url { .. } | Self::Foreign { .. } | Self::Damaged { .. } | Self::Service(_) => {
+            Self::Foreign { .. } | Self::Damaged { .. } | Self::Service(_) => {
                 (Code::Internal, "internal")
             }
         }
@@ -155,20 +146,11 @@ impl DepotError {
     }
 }
 
-impl From<object_store::Error> for DepotError {
-    fn from(error: object_store::Error) -> Self {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-        while let Some(e) = cause {
-            if let Some(io) = e.downcast_ref::<std::io::Error>()
-                && matches!(
-                    io.kind(),
-                    std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-                )
-            {
-                return Self::StoreFull;
-            }
-            cause = e.source();
+impl From<StoreError> for DepotError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full => Self::StoreFull,
+            error => Self::Store(error),
         }
-        Self::Store(Arc::new(error))
     }
 }

@@ -7,20 +7,17 @@
 mod committer;
 pub mod depot;
 pub mod error;
-#[cfg(feature = "test-util")]
-pub mod full;
 pub mod index;
 pub mod kind;
 pub mod reading;
 pub mod segment;
 pub mod service;
-pub mod store;
 
 pub use depot::{Depot, Limits, PutOutcome};
 pub use error::DepotError;
-#[cfg(feature = "test-util")]
-pub use full::StoreFull;
 pub use kind::Kind;
 pub use segment::SegmentError;
 pub use service::serve;
-pub use store::Store;
+pub use siegel_store::Store;
+#[cfg(feature = "test-util")]
+pub use siegel_store::StoreFull;

@@ -156,7 +156,8 @@ async fn listen(platform: &Platform) -> Result<TcpListener, PartError> {
 /// Serves the depot until it is dropped, over the store that its configuration names.
 pub async fn serve_depot(platform: Platform, net: Net) -> Result<(), PartError> {
     let config: DepotConfig = read(&platform, DepotConfig::SCHEMA)?;
-    serve_depot_on(platform, net, Store::open(&config.store)?).await
+    let store = Store::open(&config.store).map_err(siegel_depot::DepotError::from)?;
+    serve_depot_on(platform, net, store).await
 }
 
 /// The same over a store that is at hand, for tests that make it fail.

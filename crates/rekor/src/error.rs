@@ -57,12 +57,24 @@ pub enum RekorError {
     /// The log is shutting down or overloaded.
     #[error("the log is not taking entries now: try again")]
     Busy,
-    /// The request is not a `hashedrekord` of the accepted form.
-    #[error("{0}")]
+    /// The request asks for another kind of entry, or for none.
+    #[error("invalid type, must be hashedrekord")]
+    RequestType,
+    /// The request is not of the accepted form.
+    #[error("invalid request: {0}")]
     Request(String),
     /// The signature in the request does not verify over its digest.
-    #[error("invalid hashedrekord request: the signature does not verify over the digest")]
+    #[error("invalid request: the signature does not verify over the digest")]
     Signature,
+    /// Not an X.509 certificate with a P-256 key.
+    #[error("certificate: {0}; expected one X.509 certificate in DER with a P-256 key")]
+    Certificate(String),
+    /// A time stamp request or token that is not of the accepted form.
+    #[error("time stamp: {0}")]
+    Timestamp(String),
+    /// The time stamp authority cannot answer; it is not the request's fault.
+    #[error("time stamp authority: {0}")]
+    Authority(String),
     /// The bytes have another digest than the name they were sent or stored under.
     #[error("these bytes have SHA-256 {found}, not {stated}")]
     OtherBytes {

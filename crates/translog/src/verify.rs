@@ -159,7 +159,10 @@ pub fn verify_logged(
 }
 
 fn verify_signer(bundle: &Bundle, pinned: Option<&SpkiKey>) -> Result<SpkiKey, ProofError> {
-    let stated = HashedRekord::parse(&bundle.entry.canonicalized_body)?.key;
+    // A certificate has no voice here: only managed keys are pinned (I1).
+    let stated = *HashedRekord::parse(&bundle.entry.canonicalized_body)?
+        .verifier
+        .key()?;
     let signer = pinned.copied().unwrap_or(stated);
     if signer != stated {
         return Err(ProofError::WrongSigner {

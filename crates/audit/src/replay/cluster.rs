@@ -1,6 +1,6 @@
 //! One cluster's history, replayed receipt by receipt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use siegel_ident::{Budget, ClusterId, EpochId, PolicyDigest, RunId, Timestamp};
 
@@ -20,6 +20,8 @@ pub(crate) struct Cluster {
     pub(crate) pipelines: BTreeMap<String, Account>,
     pub(crate) epochs: BTreeMap<EpochId, Epoch>,
     pub(crate) runs: BTreeMap<RunId, Run>,
+    /// Which runs read an epoch.
+    pub(crate) readers: BTreeMap<EpochId, BTreeSet<RunId>>,
     /// Until when each registered policy is endorsed.
     pub(crate) covers: BTreeMap<PolicyDigest, Timestamp>,
     /// Runs in the order of their registration.
@@ -60,17 +62,14 @@ pub(super) fn replay(
         pipelines: BTreeMap::new(),
         epochs: BTreeMap::new(),
         runs: BTreeMap::new(),
+        readers: BTreeMap::new(),
         covers: BTreeMap::new(),
         order: Vec::new(),
     };
     for receipt in &chain {
-        let about = format!(
-            "cluster {}, receipt {}",
-            short(&id.digest()),
-            receipt.receipt.seq
-        );
+        let about = format!("cluster {}, receipt {}", short(&id.digest()), receipt.seq);
         let mut says = Says { findings, about };
-        let at = receipt.receipt.at;
+        let at = receipt.at;
         says.must(
             at >= cluster.clock,
             "receipt-time",

@@ -104,8 +104,8 @@ impl Cluster {
         );
         found.over = true;
         let mut erased = Vec::new();
-        for (id, run) in &mut self.runs {
-            if run.epochs.contains(&epoch) && !run.erased {
+        for id in self.readers.get(&epoch).into_iter().flatten() {
+            if let Some(run) = self.runs.get_mut(id).filter(|run| !run.erased) {
                 says.must(
                     !run.is_open(),
                     "run-not-ended",

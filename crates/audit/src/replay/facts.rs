@@ -11,7 +11,7 @@ use super::cluster::{Cluster, Says, words};
 impl Cluster {
     /// Checks one fact and takes it as happened, so that one error does not bring ten more.
     pub(super) fn fact(&mut self, world: &mut World, logged: &LoggedReceipt, says: &mut Says<'_>) {
-        match &logged.receipt.fact {
+        match &logged.fact {
             Fact::PolicyRegistered {
                 policy,
                 pipeline,

@@ -1,13 +1,12 @@
 //! Policies in the log: do they parse, what does the lint say, whose are they?
 
 use siegel_endorse::Voice;
-use siegel_policy::{AccessPolicy, Finding, Policy, lint};
+use siegel_policy::{Finding, Policy, lint};
 
-use super::{World, endorsements};
+use super::{Entry, World, endorsements};
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
 use crate::gather::short;
-use crate::item::Item;
 use crate::report::PolicyReport;
 
 /// A policy in the log.
@@ -38,18 +37,10 @@ impl LoggedPolicy {
     }
 }
 
-/// Reads a policy as everyone who enforces it does (I2).
-pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
-    let policy = match AccessPolicy::parse(bytes) {
-        Ok(policy) => policy,
-        Err(e) => {
-            let message = format!("log entry {}: the policy does not parse: {e}", item.index);
-            findings.error("policy-unreadable", "I2", message);
-            return;
-        }
-    };
+/// Takes a policy in; all its places in the log count.
+pub(super) fn take(world: &mut World, entry: Entry, policy: Policy, findings: &mut Findings) {
     if let Some(known) = world.policies.get_mut(&policy.digest()) {
-        known.indices.push(item.index);
+        known.indices.push(entry.index);
         return;
     }
     for finding in lint(policy.rules()) {
@@ -57,7 +48,7 @@ pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut 
         findings.add(Finding { message, ..finding });
     }
     let logged = LoggedPolicy {
-        indices: vec![item.index],
+        indices: vec![entry.index],
         registered: false,
         policy,
     };

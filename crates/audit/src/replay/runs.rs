@@ -1,5 +1,7 @@
 //! Runs, and their registration: the whole cost is debited first (I6).
 
+use std::collections::BTreeSet;
+
 use siegel_ident::{
     Budget, Digest, EpochId, Fencing, ObjectDigest, PolicyDigest, ProgramDigest, Step, Timestamp,
 };
@@ -16,7 +18,6 @@ pub(crate) struct Run {
     pub(crate) policy: PolicyDigest,
     pub(crate) program: ProgramDigest,
     pub(crate) pipeline: String,
-    pub(crate) epochs: Vec<EpochId>,
     pub(crate) deadline: Timestamp,
     pub(crate) blob_count: u64,
     pub(crate) cost: Budget,
@@ -27,6 +28,8 @@ pub(crate) struct Run {
     /// What the next step must start from.
     pub(crate) head: Digest,
     pub(crate) releases: Vec<ObjectDigest>,
+    /// The same, to look them up (I14: a cluster may claim any number of steps).
+    pub(crate) released: BTreeSet<ObjectDigest>,
     pub(crate) state: RunState,
     /// Its keys are gone.
     pub(crate) erased: bool,
@@ -52,7 +55,7 @@ impl Cluster {
             cost,
             spent,
             ..
-        } = &logged.receipt.fact
+        } = &logged.fact
         else {
             return;
         };
@@ -92,7 +95,6 @@ impl Cluster {
             policy: *policy,
             program: *program,
             pipeline: pipeline.clone(),
-            epochs: epochs.clone(),
             deadline: *deadline,
             blob_count: *blob_count,
             cost: *cost,
@@ -102,9 +104,13 @@ impl Cluster {
             fencing: Fencing(0),
             head: logged.digest,
             releases: Vec::new(),
+            released: BTreeSet::new(),
             state: RunState::Registered,
             erased: false,
         };
+        for epoch in epochs {
+            self.readers.entry(*epoch).or_default().insert(*run);
+        }
         let fresh = self.add_run(*run, record);
         says.must(fresh, "run-twice", "I6", "the run's id was used before");
     }

@@ -161,7 +161,7 @@ impl Run {
         }
         if let Some(release) = release {
             says.must(
-                !self.releases.contains(release),
+                self.released.insert(*release),
                 "release-twice",
                 "I6",
                 "names the release of an earlier step as its own",

@@ -12,8 +12,10 @@ mod ledger;
 mod scene;
 mod signer;
 mod told;
+mod witness;
 
 pub use history::{build_of, lived, receipts, stage};
 pub use scene::*;
 pub use signer::Signer;
 pub use told::{Quote, Told, Vouch};
+pub use witness::{Witness, quorum};

@@ -3,7 +3,7 @@
 use crate::testing::NOW;
 use siegel_ident::Digest;
 use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
-use siegel_translog::predicate;
+use siegel_translog::{HashedRekord, Statement, Verifier, predicate};
 
 use super::{errors, ids};
 use crate::testing::{Scene, Signer, lived, log_key};
@@ -90,6 +90,30 @@ async fn i17_a_withheld_payload_is_an_error() {
         };
         assert_eq!(report.findings[0].invariant.as_deref(), Some(invariant));
     }
+}
+
+/// I1. Catches: a certificate that lends a voice; an entry that breaks the audit, or is passed over.
+#[tokio::test]
+async fn i1_an_entry_with_a_certificate_is_named_and_has_no_voice() {
+    let scene = Scene::new();
+    scene.birth().await;
+    let statement = Statement::about("policy/other", b"{}", predicate::POLICY);
+    let envelope = scene.author.sign(&statement);
+    let verifier = Verifier::Certificate(b"not even DER".to_vec());
+    let record = HashedRekord::of_verifier(&envelope, verifier);
+    let entry = scene.log.submit(&record).await.unwrap();
+    let report = scene.audit().await;
+    assert!(report.ok);
+    let told = |id: &str| report.findings.iter().find(|found| found.id == id);
+    let finding = told("entry-with-certificate").unwrap();
+    assert_eq!(finding.severity, siegel_policy::Severity::Warning);
+    assert!(
+        finding
+            .message
+            .contains(&format!("entry {}", entry.log_index))
+    );
+    assert_eq!(report.entries.unreadable, 1);
+    assert_eq!(report.entries.policies, 0);
 }
 
 /// I1. Catches: an auditor that believes the checkpoint, or the entries, without comparing them.

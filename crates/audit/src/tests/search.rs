@@ -76,3 +76,18 @@ async fn i1_a_rewritten_log_is_not_searched() {
         assert!(matches!(read().await, Err(SearchError::Rewritten)));
     }
 }
+
+/// Catches: entries that change places, get lost or come twice where jobs and chunks meet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_entries_keep_their_order() {
+    let scene = Scene::new();
+    for i in 0..1100u32 {
+        scene
+            .publish(&scene.author, predicate::ENDORSEMENT, &i.to_be_bytes())
+            .await;
+    }
+    let found = endorsements(&scene).await.unwrap().found;
+    let found: Vec<_> = found.into_iter().map(|f| (f.log_index, f.bytes)).collect();
+    let expected = (0..1100u32).map(|i| (u64::from(i), i.to_be_bytes().to_vec()));
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}

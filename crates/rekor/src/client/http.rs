@@ -111,7 +111,15 @@ impl LogClient {
         envelope: &Envelope,
         key: &SpkiKey,
     ) -> Result<TlogEntry, RekorError> {
-        let record = HashedRekord::of(envelope, key);
+        self.submit_record(&HashedRekord::of(envelope, key)).await
+    }
+
+    /// Logs an entry, which may name a certificate. The same entry again returns the one that is
+    /// there.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub async fn submit_record(&self, record: &HashedRekord) -> Result<TlogEntry, RekorError> {
         let (url, request) = self.request(Method::POST, "api/v2/log/entries")?;
         let request = request
             .header("content-type", "application/json")
@@ -215,7 +223,11 @@ impl LogClient {
         self.bytes(&url, request, MAX_BUNDLE).await
     }
 
-    fn request(&self, method: Method, path: &str) -> Result<(String, RequestBuilder), RekorError> {
+    pub(super) fn request(
+        &self,
+        method: Method,
+        path: &str,
+    ) -> Result<(String, RequestBuilder), RekorError> {
         let url = self
             .base
             .join(path)
@@ -224,7 +236,7 @@ impl LogClient {
     }
 
     /// The answer to a request, repeated while the log is away and patience lasts.
-    async fn bytes(
+    pub(super) async fn bytes(
         &self,
         url: &str,
         request: RequestBuilder,

@@ -3,6 +3,7 @@
 mod folder;
 mod http;
 mod reader;
+mod timestamp;
 
 pub use folder::FolderLog;
 pub use http::LogClient;

@@ -4,14 +4,20 @@ mod full;
 mod http;
 mod recovery;
 mod refusals;
+mod requests;
+mod theirs;
+mod timestamps;
 
-use siegel_ident::Secret;
-use siegel_translog::{Envelope, HashedRekord, LoggedEntry, Statement, predicate, verify_logged};
+use siegel_ident::{Secret, Timestamp};
+use siegel_translog::{
+    Envelope, HashedRekord, LoggedEntry, SpkiKey, Statement, predicate, verify_logged,
+};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::{Log, LogClient, LogKey, PolicySigner, RekorError, Storage, serve};
+use crate::tsa::certificate::{Plan, leaf};
+use crate::{Log, LogClient, LogKey, PolicySigner, RekorError, Services, Storage, serve};
 
 const ORIGIN: &str = "log.example.test";
 
@@ -53,6 +59,16 @@ fn verify(bundle: &[u8], i: u32) -> LoggedEntry {
     .unwrap()
 }
 
+/// A certificate in DER for the key.
+fn certificate(key: &SpkiKey) -> Vec<u8> {
+    let plan = Plan {
+        organization: "a made-up authority",
+        not_before: Timestamp(1_000),
+        not_after: Timestamp(2_000_000_000),
+    };
+    leaf(&plan, &PolicySigner::generate().unwrap(), key, &[1]).unwrap()
+}
+
 /// A served log on a free port of this machine.
 struct Served {
     client: LogClient,
@@ -61,14 +77,14 @@ struct Served {
 }
 
 impl Served {
-    async fn start(log: Log) -> Self {
+    async fn start(services: impl Into<Services>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move {
             let _ = stopped.await;
         };
-        let done = tokio::spawn(serve(listener, log, shutdown));
+        let done = tokio::spawn(serve(listener, services.into(), shutdown));
         Self {
             client: LogClient::new(&url).unwrap(),
             stop,

@@ -15,8 +15,8 @@ use super::{Answer, MAX_ADD, Refused, Witness};
 use crate::error::RekorError;
 use crate::server::{answer, parse_digest, read_body, run};
 
-/// Bodies in memory at the same time.
-const BODIES: usize = 16;
+/// KiB of bodies in memory at the same time.
+const BODIES_KIB: usize = 1024;
 
 struct Context {
     witness: Arc<Witness>,
@@ -36,7 +36,7 @@ pub async fn serve_witness(
 ) -> Result<(), RekorError> {
     let context = Arc::new(Context {
         witness: Arc::new(witness),
-        bodies: Semaphore::new(BODIES),
+        bodies: Semaphore::new(BODIES_KIB),
     });
     let router = Router::new()
         .route("/add-checkpoint", post(add_checkpoint))

@@ -4,7 +4,7 @@ use super::{ARTIFACT, Logged, NOW, ORIGIN};
 use crate::dsse::Envelope;
 use crate::testing::{TestLog, TestSigner};
 use crate::{
-    Bundle, HashedRekord, InclusionProof, LogAnchors, ProofError, Statement, predicate,
+    Bundle, HashedRekord, InclusionProof, LogAnchors, ProofError, Statement, Verifier, predicate,
     verify_logged,
 };
 
@@ -219,6 +219,34 @@ fn i2_the_entry_must_be_the_one_of_this_envelope() {
         verify(&padded, &good.anchors),
         Err(ProofError::OtherEntry { .. })
     ));
+}
+
+/// I1. Catches: a policy proof whose entry names a certificate, though all else is right.
+#[test]
+fn i1_an_entry_with_a_certificate_proves_no_policy() {
+    let mut good = Logged::new();
+    let signer = TestSigner::generate().unwrap();
+    let payload = Statement::about("policy/demo", ARTIFACT, predicate::POLICY)
+        .to_bytes()
+        .unwrap();
+    let envelope = signer.sign(payload).unwrap();
+    let verifier = Verifier::Certificate(signer.key().spki_der());
+    let record = HashedRekord::of_verifier(&envelope, verifier);
+    let entry = good.log.append(record.canonical_body());
+    let bundle = Bundle::new(envelope, &signer.key(), entry)
+        .to_json()
+        .unwrap();
+    for pinned in [None, Some(&signer.key())] {
+        let read = verify_logged(
+            &bundle,
+            ARTIFACT,
+            predicate::POLICY,
+            pinned,
+            &good.anchors,
+            NOW,
+        );
+        assert!(matches!(read, Err(ProofError::Key(_))), "{read:?}");
+    }
 }
 
 /// Catches: a signature of one key with an entry that names another.

@@ -65,9 +65,10 @@ fn the_sample_bundle_verifies_as_far_as_the_format_allows() {
     assert_eq!(anchors.log_id(), digest(&log["logId"]["keyId"]));
 
     let record = HashedRekord::parse(&bundle.entry.canonicalized_body).unwrap();
-    assert_eq!(record, HashedRekord::of(&bundle.envelope, &record.key));
-    assert_eq!(bundle.hint, record.key.hint());
-    bundle.envelope.verify(&record.key).unwrap();
+    let key = *record.verifier.key().unwrap();
+    assert_eq!(record, HashedRekord::of(&bundle.envelope, &key));
+    assert_eq!(bundle.hint, key.hint());
+    bundle.envelope.verify(&key).unwrap();
     let inclusion = super::super::verify_inclusion_in(&bundle, &record.leaf(), &anchors, NOW);
     let (checkpoint, _) = inclusion.unwrap();
     assert_eq!((bundle.entry.log_index, checkpoint.size), (3, 7));

@@ -13,20 +13,51 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// Answers every put with ENOSPC once its budget of bytes is used up.
-#[derive(Debug)]
+/// What becomes of a put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It goes through.
+    None,
+    /// Refused, nothing is stored.
+    Before,
+    /// Stored, and then refused: only the last sync failed.
+    After,
+}
+
+type Rule = Box<dyn Fn(&Path, u64) -> Refusal + Send + Sync>;
+
+/// Answers puts with ENOSPC by a rule.
 pub struct StoreFull {
     inner: Arc<dyn ObjectStore>,
-    left: AtomicU64,
+    rule: Rule,
 }
 
 impl StoreFull {
     /// Takes `bytes` more bytes, then is full.
     pub fn after(inner: Arc<dyn ObjectStore>, bytes: u64) -> Self {
-        Self {
-            inner,
-            left: bytes.into(),
-        }
+        let left = AtomicU64::new(bytes);
+        Self::when(inner, move |_, size| {
+            let take = |left: u64| left.checked_sub(size);
+            match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
+                Ok(_) => Refusal::None,
+                Err(_) => Refusal::Before,
+            }
+        })
+    }
+
+    /// Asks `rule` about the path and the size of each put.
+    pub fn when(
+        inner: Arc<dyn ObjectStore>,
+        rule: impl Fn(&Path, u64) -> Refusal + Send + Sync + 'static,
+    ) -> Self {
+        let rule = Box::new(rule);
+        Self { inner, rule }
+    }
+}
+
+impl fmt::Debug for StoreFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -47,16 +78,14 @@ fn full() -> object_store::Error {
 #[async_trait::async_trait]
 impl ObjectStore for StoreFull {
     async fn put_opts(&self, at: &Path, data: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        let size = data.content_length() as u64;
-        let take = |left: u64| left.checked_sub(size);
-        if self
-            .left
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
-            .is_err()
-        {
-            return Err(full());
+        match (self.rule)(at, data.content_length() as u64) {
+            Refusal::None => self.inner.put_opts(at, data, opts).await,
+            Refusal::Before => Err(full()),
+            Refusal::After => {
+                self.inner.put_opts(at, data, opts).await?;
+                Err(full())
+            }
         }
-        self.inner.put_opts(at, data, opts).await
     }
 
     async fn put_multipart_opts(
