@@ -99,8 +99,9 @@ impl Operator {
             tokio::time::sleep(pause).await;
             pause = PAUSE;
             let logged = HashedRekord::parse(&parsed.entry.canonicalized_body).map_err(proof)?;
-            let entry = self.log.submit(&parsed.envelope, &logged.key).await;
-            let again = Bundle::new(parsed.envelope, &logged.key, entry.map_err(failed)?);
+            let key = logged.verifier.key().map_err(proof)?;
+            let entry = self.log.submit(&parsed.envelope, key).await;
+            let again = Bundle::new(parsed.envelope, key, entry.map_err(failed)?);
             bundle = again.to_json().map_err(proof)?;
         }
     }

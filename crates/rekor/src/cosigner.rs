@@ -53,7 +53,8 @@ pub(crate) fn append(mut note: String, lines: Vec<String>) -> String {
     note
 }
 
-fn is_signature_line(line: &str) -> bool {
+/// `— name base64`.
+pub(crate) fn is_signature_line(line: &str) -> bool {
     let base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let parts = line
         .strip_prefix("\u{2014} ")

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use siegel_ident::Digest;
+use siegel_store::StoreError;
 use siegel_translog::ProofError;
 
 /// An error of the log, its archive or their client.
@@ -51,6 +52,12 @@ pub enum RekorError {
     /// The folder is damaged, or it is another log's. Nothing was changed in it.
     #[error("log folder: {0}")]
     Damaged(String),
+    /// The folder is one of an earlier version, which kept all entries in one file.
+    #[error(
+        "{0} is a log of an earlier format, with a file `entries`: this version cannot read it; \
+         start a new log in another folder"
+    )]
+    OldFormat(String),
     /// Writing failed in a way that leaves the file unclear; the process must be restarted.
     #[error("the log stopped taking entries after a failed write: restart it")]
     Stopped,
@@ -147,6 +154,32 @@ impl RekorError {
             Self::Refused { status, .. } => (502..=504).contains(status),
             Self::Busy => true,
             _ => false,
+        }
+    }
+
+    /// Sorts an error of the store: no space has its own variant.
+    pub(crate) fn store(what: &'static str) -> impl Fn(StoreError) -> Self {
+        move |error| match error {
+            StoreError::Full => Self::StorageFull { what },
+            StoreError::TooLong { path, max } => {
+                Self::Damaged(format!("{path} is longer than {max} bytes"))
+            }
+            error => Self::Io {
+                what: what.to_owned(),
+                source: io::Error::other(error),
+            },
+        }
+    }
+
+    /// The same failure for another one who waited for the same write.
+    pub(crate) fn same_kind(&self) -> Self {
+        match self {
+            Self::StorageFull { what } => Self::StorageFull { what },
+            Self::Io { what, source } => Self::Io {
+                what: what.clone(),
+                source: io::Error::new(source.kind(), source.to_string()),
+            },
+            _ => Self::Stopped,
         }
     }
 

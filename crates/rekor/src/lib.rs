@@ -5,15 +5,19 @@
 //! table. A shell: it owns files, sockets and keys; what is true about a log is decided in
 //! `siegel-translog`.
 
+mod archive;
 mod certificate;
 mod client;
 mod cosign;
 mod cosigner;
 mod error;
+mod io;
 mod keyed;
+mod known;
 mod log;
 mod log_key;
 mod pem;
+mod publish;
 mod recover;
 mod server;
 mod signer;
@@ -23,6 +27,7 @@ mod tsa;
 mod witness;
 mod writer;
 
+pub use archive::{PackDirectory, PackEntry, PackError};
 pub use certificate::{certificate_key, certificate_of_pem};
 pub use client::{FolderLog, LogClient, LogReader};
 pub use cosign::{WitnessAt, Witnesses};

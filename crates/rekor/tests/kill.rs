@@ -155,8 +155,8 @@ async fn i8_a_patient_client_logs_everything_once_over_kills() {
     let folder = dir.path().to_owned();
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let killer = std::thread::spawn(move || {
-        for round in 0..200u64 {
-            std::thread::sleep(Duration::from_millis(5 + 7 * (round % 10)));
+        for round in 0..400u64 {
+            std::thread::sleep(Duration::from_millis(5 + 20 * (round % 10)));
             server.kill();
             server = Server::start_at(&folder, &listen).0;
             if is_done.try_recv().is_ok() {

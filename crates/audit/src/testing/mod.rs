@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // for tests only
 
+mod disk;
 mod history;
 mod ledger;
 mod scene;
@@ -14,6 +15,7 @@ mod signer;
 mod told;
 mod witness;
 
+pub use disk::{last_bundle, rot, withhold};
 pub use history::{build_of, lived, receipts, stage};
 pub use scene::*;
 pub use signer::Signer;

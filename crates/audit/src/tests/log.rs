@@ -6,7 +6,7 @@ use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
 use siegel_translog::{HashedRekord, Statement, Verifier, predicate};
 
 use super::{errors, ids};
-use crate::testing::{Scene, Signer, lived, log_key};
+use crate::testing::{Scene, Signer, last_bundle, lived, log_key};
 use crate::{AuditAnchors, AuditError, ExpectedCluster, KnownCheckpoint, Verdict, audit};
 
 #[tokio::test]
@@ -128,8 +128,8 @@ async fn i1_a_rewritten_entry_is_found() {
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
     assert!(audit(&folder, &anchors, NOW).await.unwrap().ok);
 
-    // The operator swaps two entries of the same length in the file.
-    let path = dir.path().join("entries");
+    // The operator changes the last entry in its file.
+    let path = last_bundle(dir.path());
     let bytes = std::fs::read(&path).unwrap();
     let bodies = scene.log.size();
     let mut rewritten = bytes.clone();

@@ -3,7 +3,7 @@
 use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
 use siegel_translog::predicate;
 
-use crate::testing::{NOW, Scene, Signer, log_key};
+use crate::testing::{NOW, Scene, Signer, last_bundle, log_key};
 use crate::{Search, SearchError, search};
 
 async fn endorsements(scene: &Scene) -> Result<Search, SearchError> {
@@ -66,7 +66,7 @@ async fn i1_a_rewritten_log_is_not_searched() {
         search(&log, &anchors, predicate::ENDORSEMENT, NOW).await
     };
     assert_eq!(read().await.unwrap().found.len(), 1);
-    let path = dir.path().join("entries");
+    let path = last_bundle(dir.path());
     let good = std::fs::read(&path).unwrap();
     let mut changed = good.clone();
     let at = good.len() - 400;

@@ -6,22 +6,20 @@ use std::time::Duration;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use siegel_ident::Digest;
 use siegel_translog::checkpoint::MAX_NOTE;
+use siegel_translog::tiles::{Level, MAX_ENTRIES, WIDTH, parse_entries};
 use siegel_translog::tlog_entry::MAX_ENTRY;
-use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TlogEntry};
+use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
 
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
-use crate::log::{TILE_WIDTH, same_bytes};
-use crate::server::{format_entries, parse_entries};
+use crate::log::same_bytes;
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// First and longest pause while the log is away.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
-/// Longest entry bundle: 256 entries of 65,535 bytes with their lengths.
-const MAX_BUNDLE: usize = TILE_WIDTH as usize * (2 + u16::MAX as usize);
 
 /// A log at an `http://` URL.
 #[derive(Clone, Debug)]
@@ -157,12 +155,12 @@ impl LogClient {
         let mut bodies = Vec::new();
         let mut next = from;
         while next < to {
-            let (index, skip) = (next / TILE_WIDTH, next % TILE_WIDTH);
-            let width = (to - index * TILE_WIDTH).min(TILE_WIDTH);
+            let (index, skip) = (next / WIDTH, next % WIDTH);
+            let width = (to - index * WIDTH).min(WIDTH);
             let bundle = self.entry_bundle(index, width).await?;
             let wanted = bundle.into_iter().take(width as usize).skip(skip as usize);
             bodies.extend(wanted);
-            next = index * TILE_WIDTH + width;
+            next = index * WIDTH + width;
         }
         Ok(bodies)
     }
@@ -198,29 +196,35 @@ impl LogClient {
     }
 
     async fn entry_bundle(&self, index: u64, width: u64) -> Result<Vec<Vec<u8>>, RekorError> {
-        let asked = self.get_bundle(index, width).await;
-        // Other logs may drop a partial bundle once the full one is there.
-        let bytes = match asked {
-            Err(RekorError::NotFound(_)) if width < TILE_WIDTH => {
-                self.get_bundle(index, TILE_WIDTH).await?
-            }
-            other => other?,
+        let tile = TilePath {
+            level: Level::Entries,
+            index,
+            width,
         };
+        let (url, bytes) = self.tile(tile, MAX_ENTRIES).await?;
         parse_entries(&bytes)
             .filter(|list| list.len() as u64 >= width)
-            .ok_or_else(|| {
-                let url = format!("{}api/v2/tile/{}", self.base, format_entries(index, width));
-                RekorError::Answer {
-                    url,
-                    why: "torn or missing entries".into(),
-                }
+            .ok_or_else(|| RekorError::Answer {
+                url,
+                why: "torn or missing entries".into(),
             })
     }
 
-    async fn get_bundle(&self, index: u64, width: u64) -> Result<Vec<u8>, RekorError> {
-        let path = format!("api/v2/tile/{}", format_entries(index, width));
-        let (url, request) = self.request(Method::GET, &path)?;
-        self.bytes(&url, request, MAX_BUNDLE).await
+    /// A tile, at least as wide as asked for, and where it is.
+    async fn tile(&self, tile: TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+        match self.get_tile(&tile, max).await {
+            // Logs may drop a partial tile once the full one is there.
+            Err(RekorError::NotFound(_)) if tile.width < WIDTH => {
+                self.get_tile(&tile.full(), max).await
+            }
+            other => other,
+        }
+    }
+
+    async fn get_tile(&self, tile: &TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+        let (url, request) = self.request(Method::GET, &format!("api/v2/tile/{tile}"))?;
+        let bytes = self.bytes(&url, request, max).await?;
+        Ok((url, bytes))
     }
 
     pub(super) fn request(

@@ -1,7 +1,6 @@
 //! The log over HTTP: the write and read API of Rekor v2, and the archive beside it.
 
 pub(crate) mod answer;
-mod path;
 mod protojson;
 mod request;
 
@@ -17,10 +16,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use siegel_ident::Digest;
+use siegel_translog::TilePath;
+use siegel_translog::tiles::Level;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-
-pub(crate) use path::{format_entries, parse_entries};
 
 use crate::error::RekorError;
 use crate::log::Log;
@@ -62,7 +61,13 @@ pub async fn serve(
     services: impl Into<Services>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
-    run(listener, router(services.into()), "serving the log", shutdown).await
+    run(
+        listener,
+        router(services.into()),
+        "serving the log",
+        shutdown,
+    )
+    .await
 }
 
 /// Serves any of this crate's servers until `shutdown` resolves; then ends open requests.
@@ -166,12 +171,12 @@ async fn checkpoint(State(context): Shared) -> Response {
 
 async fn tile(State(context): Shared, Path(path): Path<String>) -> Response {
     let not_found = || answer::error(&RekorError::NotFound(format!("tile {path}")));
-    let Some(asked) = path::parse(&path) else {
+    let Some(asked) = TilePath::parse(&path) else {
         return not_found();
     };
     let bytes = match asked.level {
-        path::Level::Hashes(level) => context.log.tile(level, asked.index, asked.width),
-        path::Level::Entries => match context.log.entries(asked.index, asked.width).await {
+        Level::Hashes(level) => context.log.tile(level, asked.index, asked.width),
+        Level::Entries => match context.log.entries(asked.index, asked.width).await {
             Ok(bytes) => bytes,
             Err(error) => return answer::error(&error),
         },

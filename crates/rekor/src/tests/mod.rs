@@ -8,6 +8,8 @@ mod requests;
 mod theirs;
 mod timestamps;
 
+use std::sync::Arc;
+
 use siegel_ident::{Secret, Timestamp};
 use siegel_translog::{
     Envelope, HashedRekord, LoggedEntry, SpkiKey, Statement, predicate, verify_logged,
@@ -27,6 +29,18 @@ fn key() -> LogKey {
 
 fn memory() -> Log {
     Log::open(&Storage::Memory, key()).unwrap()
+}
+
+fn nobody() -> Arc<dyn crate::Cosigner> {
+    Arc::new(crate::cosigner::Nobody)
+}
+
+/// All at once, so that they share checkpoints.
+async fn submit_all(log: &Log, records: &[HashedRekord]) {
+    let all = records.iter().map(|record| log.submit(record));
+    for entry in futures::future::join_all(all).await {
+        entry.unwrap();
+    }
 }
 
 fn artifact(i: u32) -> Vec<u8> {
