@@ -8,7 +8,7 @@ use siegel_keys::{Courier, KmsNode};
 use siegel_link::depot::DepotClient;
 use siegel_link::{Endpoint, Net};
 use siegel_rekor::{LogClient, Now, PolicySigner};
-use siegel_translog::LogAnchors;
+use siegel_translog::{LogAnchors, SpkiKey};
 
 use crate::OperatorError;
 use crate::proof::LogView;
@@ -73,6 +73,11 @@ impl Operator {
     pub fn with_root_patience(mut self, patience: Duration) -> Self {
         self.root_patience = patience;
         self
+    }
+
+    /// The key that signs what this operator publishes.
+    pub fn publisher(&self) -> SpkiKey {
+        self.signer.key()
     }
 
     /// The log.

@@ -209,14 +209,16 @@ impl Loop {
         if waiting.is_empty() {
             return;
         }
+        let size = self.shared.published().size;
         let refreshed = match (self.stopped, just_published) {
             (true, _) => Err(RekorError::Stopped),
             (false, true) => Ok(()),
             // That it may be in place though it failed is no trouble: it says the same.
-            (false, false) => self.publish(self.shared.published().size),
+            (false, false) => self.publish(size),
         };
         for reply in waiting {
-            let _ = reply.send(refreshed.as_ref().map(|()| ()).map_err(|e| e.same_kind()));
+            let answer = refreshed.as_ref().map_err(RekorError::same_kind);
+            let _ = reply.send(answer.copied());
         }
     }
 

@@ -98,9 +98,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         match cli.command {
             Command::Simulate(args) => Box::pin(simulate::simulate(args, cli.json)).await,
             Command::Policy(args) => policy_cmd::policy(args, cli.json, cli.now).await,
-            Command::Audit(args) => {
-                audit_cmd::audit(args, cli.json, policy_cmd::clock(cli.now)?).await
-            }
+            Command::Audit(args) => audit_cmd::audit(args, cli.json, cli.now).await,
             Command::Reproduce(args) => reproduce::reproduce(args, cli.json, cli.now).await,
             Command::Verify(args) => verify::verify(&args, cli.json, cli.now),
             Command::VerifyBundle(args) => verify::bundle::bundle(&args, cli.json, cli.now),

@@ -30,7 +30,7 @@ pub struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// The transparency log (Rekor v2) and its archive
+    /// The transparency log (Rekor v2), its archive and a time stamp authority (RFC 3161)
     Log {
         /// Started by a launcher, which says the rest over standard input
         #[arg(long, hide = true)]

@@ -13,7 +13,7 @@ use siegel_translog::{Checkpoint, Tree, merkle};
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
-pub(crate) use entry::{Signed, Unread, fetch, signed};
+pub(crate) use entry::{CERTIFIED, Signed, Unread, fetch, signed};
 pub(crate) use item::{Item, Kind, open};
 
 /// Entries asked for at a time: whole bundles of 256.
@@ -97,7 +97,6 @@ where
     Ok(reading)
 }
 
-#[allow(dead_code)]
 /// The leaf hashes of entries `from..to`, or why they are withheld.
 pub(crate) async fn leaves(
     log: &LogReader,

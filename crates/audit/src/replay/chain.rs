@@ -6,8 +6,8 @@ use siegel_ledger::{Fact, Receipt};
 use super::signers::SignerId;
 use super::{Entry, World};
 use crate::anchors::ExpectedCluster;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 
 /// A receipt in the log. Its cluster and schema are known, so they are not kept: there may be a
 /// million of these.

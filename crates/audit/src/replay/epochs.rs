@@ -5,8 +5,8 @@ use siegel_ident::{ClusterId, EpochId, PolicyDigest, RunId, Timestamp};
 use super::World;
 use super::cluster::{Cluster, Says};
 use super::offers::OfferedKey;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 
 /// A key epoch.
 pub(crate) struct Epoch {

@@ -8,8 +8,8 @@ use siegel_translog::SpkiKey;
 
 use super::{Entry, World};
 use crate::anchors::AuditAnchors;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 
 /// A genesis in the log.
 pub(crate) struct LoggedGenesis {

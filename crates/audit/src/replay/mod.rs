@@ -29,7 +29,10 @@ use chain::LoggedReceipt;
 use genesis::LoggedGenesis;
 use offers::{LoggedOffer, OfferedKey};
 use policies::LoggedPolicy;
-use signers::{SignerId, Signers};
+use signers::{Part, SignerId, Signers};
+
+/// Statements of unknown kinds that are listed; all are counted.
+const UNKNOWN_MAX: usize = 100;
 
 /// All that was read, sorted by what it is; then judged.
 #[derive(Default)]
@@ -55,6 +58,8 @@ pub(crate) struct World {
     pub(crate) offers: Vec<LoggedOffer>,
     /// The keys of those that are good, in the order of the log.
     pub(crate) keys: BTreeMap<(ClusterId, EpochId), Vec<OfferedKey>>,
+    /// Statements of kinds that this version does not know, the first ones.
+    unknown: Vec<(u64, String)>,
 }
 
 impl Replay {
@@ -70,7 +75,7 @@ impl Replay {
         let entry = Entry {
             index,
             artifact,
-            signer: self.world.signers.id(signer),
+            signer: self.world.signers.signed(signer, part(&kind), index),
         };
         let world = &mut self.world;
         let mut read = Reader { index, findings };
@@ -128,8 +133,9 @@ impl Replay {
             }
             Kind::Other(kind) => {
                 counts.other += 1;
-                let message = format!("log entry {index}: unknown kind of statement {kind:?}");
-                read.findings.warning("unknown-statement", "", message);
+                if world.unknown.len() < UNKNOWN_MAX {
+                    world.unknown.push((index, kind));
+                }
             }
         }
     }
@@ -144,7 +150,10 @@ impl Replay {
     ) {
         genesis::judge(&self.world, anchors, findings);
         self.left_open(anchors, findings);
+        self.unknown_kinds(anchors, findings);
+        signers::judge(&self.world, anchors, findings);
         policies::judge(&self.world, anchors, findings);
+        policies::together(&self.world, findings);
         endorsements::judge(&self.world, anchors, findings);
         offers::judge(&mut self.world, anchors, tree, findings);
         let mut receipts = std::mem::take(&mut self.receipts);
@@ -200,10 +209,16 @@ impl Replay {
             let message = "the anchors pin no endorser: whoever the policies name was believed";
             findings.warning("anchors-no-endorser", "I3", message);
         }
-        if anchors.known_checkpoints.is_empty() {
-            let message = "the anchors know no earlier checkpoint: a log rewritten by its own key \
-                           cannot be seen";
-            findings.info("anchors-no-checkpoint", message);
+    }
+
+    /// A kind of statement that nobody can judge. Where publishers are pinned, none may log one.
+    fn unknown_kinds(&self, anchors: &AuditAnchors, findings: &mut Findings) {
+        for (index, kind) in &self.world.unknown {
+            let message = format!("log entry {index}: unknown kind of statement {kind:?}");
+            match anchors.publishers.is_empty() {
+                true => findings.warning("unknown-statement", "", message),
+                false => findings.error("unknown-statement", "I1", message),
+            }
         }
     }
 
@@ -259,6 +274,14 @@ pub(crate) struct Entry {
     /// SHA-256 of the artifact.
     pub(crate) artifact: Digest,
     pub(crate) signer: SignerId,
+}
+
+fn part(kind: &Kind) -> Part {
+    match kind {
+        Kind::Receipt(_) => Part::Cluster,
+        Kind::Endorsement(_) => Part::Endorser,
+        _ => Part::Publisher,
+    }
 }
 
 /// Says what does not parse.

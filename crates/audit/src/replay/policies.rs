@@ -1,12 +1,12 @@
 //! Policies in the log: do they parse, what does the lint say, whose are they?
 
 use siegel_endorse::Voice;
-use siegel_policy::{Finding, Policy, lint};
+use siegel_policy::{Finding, Policy, lint, lint_together};
 
 use super::{Entry, World, endorsements};
 use crate::anchors::AuditAnchors;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 use crate::report::PolicyReport;
 
 /// A policy in the log.
@@ -29,6 +29,7 @@ impl LoggedPolicy {
             delta: self.policy.privacy.delta.to_string(),
             registered: self.registered,
             endorsed: endorsements::report(voices, &self.policy),
+            rules: self.policy.rules().clone(),
         }
     }
 
@@ -92,6 +93,15 @@ pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findin
             }
         }
     }
+}
+
+/// What the policies in use mean together.
+pub(super) fn together(world: &World, findings: &mut Findings) {
+    let policies = world.policies.values().map(|logged| logged.policy.rules());
+    let all: Vec<_> = policies.collect();
+    lint_together(&all)
+        .into_iter()
+        .for_each(|f| findings.add(f));
 }
 
 /// Name and digest for a message.

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 mod protojson;
 mod request;
+mod services;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -21,6 +22,8 @@ use siegel_translog::tiles::Level;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+pub use services::Services;
+
 use crate::error::RekorError;
 use crate::log::Log;
 use crate::tsa::{self, TimestampAuthority};
@@ -33,23 +36,6 @@ const BODIES_KIB: u32 = 64 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may take after the shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// What is served on one address: a log with its archive, and perhaps a time stamp authority.
-pub struct Services {
-    /// The log.
-    pub log: Log,
-    /// The authority; without one its paths are not found.
-    pub timestamps: Option<TimestampAuthority>,
-}
-
-impl From<Log> for Services {
-    fn from(log: Log) -> Self {
-        Self {
-            log,
-            timestamps: None,
-        }
-    }
-}
 
 /// Serves `services` on `listener` until `shutdown` resolves; then ends open requests and returns.
 /// When it has returned and no other handle is left, the storage is closed.
@@ -111,7 +97,7 @@ fn router(services: Services) -> Router {
     let context = Arc::new(Context {
         log: services.log,
         timestamps: services.timestamps,
-        bodies: Semaphore::new(BODIES_KIB as usize),
+        bodies: room_for_bodies(),
     });
     Router::new()
         .route("/api/v2/log/entries", post(add_entry))
@@ -208,7 +194,6 @@ async fn archive_put(State(context): Shared, Path(name): Path<String>, body: Bod
 }
 
 impl Context {
-    /// Reads a body of at most `max` bytes, while bodies of at most [`BODIES_KIB`] are being read.
     async fn read(
         &self,
         body: Body,
@@ -219,7 +204,12 @@ impl Context {
     }
 }
 
-/// Reads a body of at most `max` bytes, once so many KiB are free among those that `bodies` allows.
+/// Room for bodies, in KiB: bounds what many senders can take (I14).
+pub(crate) fn room_for_bodies() -> Semaphore {
+    Semaphore::new(BODIES_KIB as usize)
+}
+
+/// Reads a body of at most `max` bytes, once there is room for it.
 pub(crate) async fn read_body(
     bodies: &Semaphore,
     body: Body,

@@ -13,10 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::{Answer, MAX_ADD, Refused, Witness};
 use crate::error::RekorError;
-use crate::server::{answer, parse_digest, read_body, run};
-
-/// KiB of bodies in memory at the same time.
-const BODIES_KIB: usize = 1024;
+use crate::server::{answer, parse_digest, read_body, room_for_bodies, run};
 
 struct Context {
     witness: Arc<Witness>,
@@ -36,7 +33,7 @@ pub async fn serve_witness(
 ) -> Result<(), RekorError> {
     let context = Arc::new(Context {
         witness: Arc::new(witness),
-        bodies: Semaphore::new(BODIES_KIB),
+        bodies: room_for_bodies(),
     });
     let router = Router::new()
         .route("/add-checkpoint", post(add_checkpoint))

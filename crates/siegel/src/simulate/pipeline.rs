@@ -83,6 +83,14 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .map_err(fleet_failure)
         .and_then(|published| published.map_err(operator_failure))
         .map_err(told)?;
+    let general = keeper
+        .guard(deployment.operator.general_bundle(&published))
+        .await
+        .map_err(fleet_failure)
+        .and_then(|bundle| bundle.map_err(operator_failure))
+        .map_err(told)?;
+    folder::write(&dir, "policy.proof.json", &published.bundle)?;
+    folder::write(&dir, "policy.sigstore.json", &general)?;
 
     let publish_s = publish_started.elapsed().as_secs_f64();
 

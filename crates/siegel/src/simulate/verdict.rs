@@ -87,6 +87,7 @@ pub(super) fn write_anchors(
     let id = ClusterId::of(cluster.genesis());
     anchors.clusters.push(ExpectedCluster { id, receipts });
     anchors.endorsers = deployment.pinned(policy);
+    anchors.publishers = vec![deployment.operator.publisher().digest()];
     anchors.simulation_root = cluster.config().simulation_root.map(Digest::from_bytes);
     let text = serde_json::to_vec_pretty(&anchors)
         .map_err(|why| Failure::failed("json", "anchors.json", why, ""))?;
