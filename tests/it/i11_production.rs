@@ -7,7 +7,9 @@ use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Profile, ReferenceValue, RootConfig, TeeKind};
 use siegel_fleet::binaries::NodeBinaries;
 use siegel_fleet::supervisor::free_port;
-use siegel_ident::{ConfigDigest, ProgramDigest, Secret, Timestamp, json};
+use siegel_ident::{
+    ConfigDigest, NamedKey, ProgramDigest, Seconds, Secret, Timestamp, WitnessQuorum, json,
+};
 use siegel_platform::{Clock as _, SystemClock};
 use siegel_tests::binaries;
 use siegel_tests::launched::{Launched, Said, measured};
@@ -85,8 +87,25 @@ fn config(profile: Profile, kms: &Path) -> ClusterConfig {
         min_voters: 2,
         log_origin: "log.example".into(),
         log_key: [4; 32],
-        witnesses: if simulation { 0 } else { 2 },
+        witnesses: if simulation {
+            WitnessQuorum::none()
+        } else {
+            witnesses()
+        },
         seed: None,
+    }
+}
+
+fn witnesses() -> WitnessQuorum {
+    let witness = |n: u8| NamedKey {
+        name: format!("w{n}.example"),
+        operator: format!("operator {n}"),
+        key: [n; 32],
+    };
+    WitnessQuorum {
+        required: 2,
+        max_age: Seconds(3600),
+        witnesses: (1..=2).map(witness).collect(),
     }
 }
 

@@ -168,9 +168,13 @@ async fn the_audit_sees_endorsements_and_key_offers() {
     let mut anchors = AuditAnchors::of(deployment.log_anchors());
     anchors.endorsers = vec![deployment.endorser()];
     anchors.simulation_root = options.config.trust.simulation_root.map(Digest::from_bytes);
-    let report = audit(&LogReader::Http(log.clone()), &anchors)
-        .await
-        .unwrap();
+    let report = audit(
+        &LogReader::Http(log.clone()),
+        &anchors,
+        deployment.cluster.clock().now(),
+    )
+    .await
+    .unwrap();
     assert_eq!(report.verdict, Verdict::Good, "{:?}", report.findings);
     assert_eq!(
         (report.entries.endorsements, report.entries.key_offers),

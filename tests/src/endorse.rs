@@ -11,7 +11,7 @@ pub async fn vouch(deployment: &mut Deployment, policy: &Policy) {
     let now = deployment.cluster.clock().now();
     let anchors = deployment.log_anchors();
     let voice = |published: &siegel_operator::Published| {
-        Voice::proved(&published.bytes, &published.bundle, &anchors).expect("a voice")
+        Voice::proved(&published.bytes, &published.bundle, &anchors, now).expect("a voice")
     };
     let voices = deployment.endorsements(policy).iter().map(voice);
     if endorsed_until(policy, &voices.collect::<Vec<_>>(), now).is_ok() {

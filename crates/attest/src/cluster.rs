@@ -1,7 +1,7 @@
 //! The static configuration of a key cluster, and the configuration digests made from it.
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::{ConfigDigest, ProgramDigest, Transcript};
+use siegel_ident::{ConfigDigest, ProgramDigest, Transcript, WitnessQuorum};
 
 use crate::document::{self, Document, DocumentError, require};
 use crate::{Profile, ReferenceValue, TrustAnchors, hex_option};
@@ -27,8 +27,8 @@ pub struct ClusterConfig {
     /// Ed25519 key of the transparency log.
     #[serde(with = "siegel_ident::hex_serde")]
     pub log_key: [u8; 32],
-    /// How many distinct witnesses must have cosigned a checkpoint (I1).
-    pub witnesses: u32,
+    /// Who must have cosigned a checkpoint, and how recently (I1).
+    pub witnesses: WitnessQuorum,
     /// Seed of a repeatable simulation. Public: it voids the privacy statement (I11).
     #[serde(with = "hex_option")]
     pub seed: Option<[u8; 32]>,
@@ -98,11 +98,16 @@ impl Document for ClusterConfig {
         )?;
         // Two witnesses of distinct operators are the least that production accepts (I1).
         require::<Self>(
-            simulation || self.witnesses >= 2,
+            simulation || self.witnesses.required >= 2,
             "witnesses",
             "must be at least 2 in profile \"production\" (I1)",
         )?;
-        require::<Self>(self.witnesses <= 64, "witnesses", "must be at most 64")?;
+        require::<Self>(
+            self.witnesses.check().is_ok(),
+            "witnesses",
+            "must name at least as many witnesses of distinct operators as it requires, \
+             ascending by name, with an age that can be met (I1)",
+        )?;
         require::<Self>(
             (1..=Self::PEERS_MAX).contains(&self.peers.len()),
             "peers",

@@ -41,8 +41,9 @@ pub(crate) fn check_endorsed(
             allowed: VOICES_MAX,
         });
     }
-    let proved =
-        |proof: &EndorsementProof| Voice::with_entry(&proof.document, &proof.bundle, &config.log);
+    let proved = |proof: &EndorsementProof| {
+        Voice::with_entry(&proof.document, &proof.bundle, &config.log, now)
+    };
     let proved = proofs.iter().map(proved).collect::<Result<Vec<_>, _>>();
     let (voices, entries): (Vec<_>, Vec<_>) = proved
         .map_err(ClientRefusal::Endorsement)?

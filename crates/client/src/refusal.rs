@@ -59,6 +59,18 @@ pub enum ClientRefusal {
     /// The cluster believes another log key than this device: it could be shown another log (I1).
     #[error("the cluster checks proofs under another log key than this device pins (I1)")]
     ClusterLogKey,
+    /// It would open releases of a log that fewer witnesses have seen, or long ago (I17).
+    #[error(
+        "the cluster asks for fewer or older cosignatures of witnesses than this device: it could be \
+         shown a log of its own (I17)"
+    )]
+    ClusterQuorum,
+    /// It believes a witness that this device does not (I17).
+    #[error("the cluster believes witness {name:?}, which is not pinned here (I17)")]
+    ClusterWitness {
+        /// The witness' name.
+        name: String,
+    },
     /// The cluster believes another vendor root than this device: it could release keys to what
     /// this device does not trust (I1).
     #[error("the cluster trusts a simulation root that this device does not (I1)")]
@@ -159,6 +171,8 @@ impl ClientRefusal {
             Self::Genesis(_) => "genesis-malformed",
             Self::GenesisProof(_) => "genesis-not-logged",
             Self::ClusterLogKey => "cluster-log-key",
+            Self::ClusterQuorum => "cluster-quorum",
+            Self::ClusterWitness { .. } => "cluster-witness",
             Self::ClusterTrust => "cluster-trust",
             Self::KeyBundle(_) => "key-bundle",
             Self::KeyPolicy { .. } => "key-policy",

@@ -206,7 +206,7 @@ impl Cluster {
                 min_voters: 2,
                 log_origin: log.origin().into(),
                 log_key: log.key(),
-                witnesses: 0,
+                witnesses: siegel_ident::WitnessQuorum::none(),
                 seed: None,
             },
         };

@@ -2,7 +2,7 @@
 //! byte is encrypted.
 
 use siegel_attest::{Context, Genesis, KeyBundle, appraise};
-use siegel_ident::{ClusterId, Digest, EpochId, Timestamp};
+use siegel_ident::{ClusterId, Digest, EpochId, NamedKey, Timestamp};
 use siegel_policy::{AccessPolicy, Policy};
 use siegel_seal::{KemPublic, UploadContext};
 use siegel_translog::{Checkpoint, LoggedEntry, predicate, verify_logged};
@@ -99,13 +99,18 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<VerifiedPolicy, ClientRefusal> {
     let policy = AccessPolicy::parse(offer.policy)?;
-    let policy_entry = logged(config, offer.policy_bundle, offer.policy, predicate::POLICY)
-        .map_err(ClientRefusal::PolicyProof)?;
+    let policy_entry = logged(
+        (config, now),
+        offer.policy_bundle,
+        offer.policy,
+        predicate::POLICY,
+    )
+    .map_err(ClientRefusal::PolicyProof)?;
     check_limits(config, &policy, now).map_err(ClientRefusal::Limits)?;
     let endorsed = check_endorsed(config, &policy, offer.endorsements, now)?;
     let genesis = check_genesis(config, offer.genesis, &policy)?;
     let genesis_entry = logged(
-        config,
+        (config, now),
         offer.genesis_bundle,
         offer.genesis,
         predicate::GENESIS,
@@ -115,7 +120,7 @@ pub fn verify(
         .map_err(ClientRefusal::KeyBundle)?;
     let key = check_key(&bundle, &policy, now)?;
     check_checkpoint(
-        config,
+        (config, now),
         offer.checkpoint,
         &bundle,
         &policy_entry,
@@ -135,13 +140,13 @@ pub fn verify(
 }
 
 fn logged(
-    config: &ClientConfig,
+    (config, now): (&ClientConfig, Timestamp),
     bundle: &[u8],
     artifact: &[u8],
     predicate: &str,
 ) -> Result<LoggedEntry, siegel_translog::ProofError> {
     // Who signed does not matter: the log makes it public, and the limits bound what it may say.
-    verify_logged(bundle, artifact, predicate, None, &config.log)
+    verify_logged(bundle, artifact, predicate, None, &config.log, now)
 }
 
 fn check_limits(
@@ -151,7 +156,7 @@ fn check_limits(
 ) -> Result<(), siegel_policy::NotAllowed> {
     policy.within(&config.limits)?;
     policy.check_window(now)?;
-    policy.check_log(&config.log.origin, config.log.witnesses)
+    policy.check_log(&config.log.origin, config.log.witnesses.required)
 }
 
 fn check_genesis(
@@ -168,6 +173,18 @@ fn check_genesis(
     // is worth nothing to us.
     if genesis.config.log_key != config.log.key {
         return Err(ClientRefusal::ClusterLogKey);
+    }
+    let own = &config.log.witnesses;
+    let stranger = |witness: &&NamedKey| !own.witnesses.contains(witness);
+    if !own.is_none() {
+        let theirs = &genesis.config.witnesses;
+        if theirs.required < own.required || theirs.max_age > own.max_age {
+            return Err(ClientRefusal::ClusterQuorum);
+        }
+        if let Some(witness) = theirs.witnesses.iter().find(stranger) {
+            let name = witness.name.clone();
+            return Err(ClientRefusal::ClusterWitness { name });
+        }
     }
     let theirs = genesis.config.anchors().simulation_root;
     if theirs.is_some() && theirs != config.trust.simulation_root {
@@ -208,7 +225,7 @@ fn check_key(
 }
 
 fn check_checkpoint(
-    config: &ClientConfig,
+    (config, now): (&ClientConfig, Timestamp),
     note: &str,
     bundle: &KeyBundle,
     policy: &LoggedEntry,
@@ -217,7 +234,7 @@ fn check_checkpoint(
 ) -> Result<(), ClientRefusal> {
     let checkpoint = config
         .log
-        .verify_checkpoint(note)
+        .verify_checkpoint(note, now)
         .map_err(ClientRefusal::Checkpoint)?;
     let found = Digest::of(note.as_bytes());
     if found != bundle.checkpoint {

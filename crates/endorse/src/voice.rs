@@ -1,6 +1,6 @@
 //! An endorsement together with who said it.
 
-use siegel_ident::KeyDigest;
+use siegel_ident::{KeyDigest, Timestamp};
 use siegel_translog::{LogAnchors, LoggedEntry, predicate, verify_logged};
 
 use crate::{EndorseError, Endorsement};
@@ -20,7 +20,7 @@ pub struct Voice {
 }
 
 impl Voice {
-    /// Of a document with the proof that exactly these bytes are in the log of `anchors` (I1, I2).
+    /// Of a document with the proof that exactly these bytes are in the log of `anchors`, at the verifier's clock `now` (I1, I2).
     ///
     /// # Errors
     /// [`EndorseError::NotLogged`], or what is wrong with the document.
@@ -28,8 +28,9 @@ impl Voice {
         document: &[u8],
         bundle: &[u8],
         anchors: &LogAnchors,
+        now: Timestamp,
     ) -> Result<Self, EndorseError> {
-        Self::with_entry(document, bundle, anchors).map(|(voice, _)| voice)
+        Self::with_entry(document, bundle, anchors, now).map(|(voice, _)| voice)
     }
 
     /// The same, with the entry: for who compares the log's checkpoints.
@@ -40,8 +41,9 @@ impl Voice {
         document: &[u8],
         bundle: &[u8],
         anchors: &LogAnchors,
+        now: Timestamp,
     ) -> Result<(Self, LoggedEntry), EndorseError> {
-        let entry = verify_logged(bundle, document, predicate::ENDORSEMENT, None, anchors)?;
+        let entry = verify_logged(bundle, document, predicate::ENDORSEMENT, None, anchors, now)?;
         let voice = Self {
             endorsement: Endorsement::parse(document)?,
             endorser: entry.signer.digest(),

@@ -106,7 +106,7 @@ fn config() -> ClusterConfig {
         min_voters: 1,
         log_origin: "log".into(),
         log_key: [0; 32],
-        witnesses: 0,
+        witnesses: siegel_ident::WitnessQuorum::none(),
         seed: None,
     }
 }

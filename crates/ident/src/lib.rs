@@ -11,6 +11,7 @@ pub mod lp;
 pub mod secret;
 pub mod time;
 pub mod transcript;
+pub mod witness;
 
 pub use budget::{Budget, BudgetError, Delta, NanoRho};
 pub use digest::{
@@ -21,3 +22,4 @@ pub use id::{BlobId, EpochId, Fencing, NodeId, PrivacyId, RequestId, RunId, Step
 pub use secret::{Secret, SecretBytes};
 pub use time::{Seconds, Timestamp};
 pub use transcript::Transcript;
+pub use witness::{NamedKey, QuorumError, WitnessQuorum};

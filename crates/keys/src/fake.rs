@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use siegel_attest::simulated::{Attester, measurement};
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, Role, TeeKind};
-use siegel_ident::{ClusterId, ConfigDigest, Digest, Measurement, Secret};
+use siegel_ident::{ClusterId, ConfigDigest, Digest, Measurement, Secret, WitnessQuorum};
 use siegel_link::Net;
 use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
 
@@ -55,7 +55,7 @@ impl World {
             min_voters: 3,
             log_origin: origin.into(),
             log_key,
-            witnesses: 0,
+            witnesses: WitnessQuorum::none(),
             seed: None,
         };
         let genesis = Genesis {

@@ -30,7 +30,7 @@ impl Member {
         policy: PolicyDigest,
         note: &[u8],
     ) -> Result<KeyBundleReply, Refused> {
-        let checkpoint = self.check_note(note)?;
+        let checkpoint = self.check_note(note, platform.now())?;
         let secret = self
             .cluster
             .new_epoch_secret(&mut platform.rng(), policy)
@@ -84,7 +84,7 @@ impl Member {
 
     /// The courier's checkpoint is one of the genesis' log, under its key and witnesses: evidence
     /// that carries it was made after it (I1).
-    fn check_note(&self, note: &[u8]) -> Result<Digest, Refused> {
+    fn check_note(&self, note: &[u8], now: Timestamp) -> Result<Digest, Refused> {
         let refused = |cause: &dyn std::fmt::Display| {
             Refused::new("bad-checkpoint", "I1", "checkpoint", cause)
         };
@@ -93,10 +93,10 @@ impl Member {
         let anchors = LogAnchors {
             origin: config.log_origin.clone(),
             key: config.log_key,
-            witnesses: config.witnesses,
+            witnesses: config.witnesses.clone(),
         };
         anchors
-            .verify_checkpoint(text)
+            .verify_checkpoint(text, now)
             .map_err(|error| refused(&error))?;
         Ok(Digest::of(note))
     }

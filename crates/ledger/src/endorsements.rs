@@ -56,7 +56,7 @@ impl Ledger {
         }
         let anchors = self.log_anchors();
         let voice = |(at, proof): (usize, &EndorsementProof)| {
-            Voice::proved(&proof.document, &proof.bundle, &anchors).map_err(|e| {
+            Voice::proved(&proof.document, &proof.bundle, &anchors, self.state.clock).map_err(|e| {
                 Refusal::BadEndorsement {
                     at: at as u64,
                     detail: detail(&e),

@@ -164,7 +164,7 @@ impl Ledger {
         LogAnchors {
             origin: config.log_origin.clone(),
             key: config.log_key,
-            witnesses: config.witnesses,
+            witnesses: config.witnesses.clone(),
         }
     }
 }

@@ -39,8 +39,15 @@ impl Ledger {
         self.is_for_this_cluster(&policy)?;
         self.in_window(&policy)?;
         let spent = self.follows(&policy)?;
-        let proof = verify_logged(bundle, bytes, predicate::POLICY, None, &self.log_anchors())
-            .map_err(|e| Refusal::BadProof { detail: detail(&e) })?;
+        let proof = verify_logged(
+            bundle,
+            bytes,
+            predicate::POLICY,
+            None,
+            &self.log_anchors(),
+            self.state.clock,
+        )
+        .map_err(|e| Refusal::BadProof { detail: detail(&e) })?;
         let endorsed_until = self.endorsed_until(&policy, endorsements)?;
 
         let total = policy.privacy.total;

@@ -40,6 +40,7 @@ impl Ledger {
             predicate::RECEIPT,
             Some(&self.cluster_key),
             &self.log_anchors(),
+            self.state.clock,
         )
         .map_err(|e| Refusal::ReceiptNotLogged { detail: detail(&e) })?;
         Ok(Done::ReleaseOpened { run: id, step })

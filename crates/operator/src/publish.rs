@@ -6,7 +6,7 @@ use siegel_ident::{PolicyDigest, ProgramDigest};
 use siegel_keys::StapledBundle;
 use siegel_policy::Policy;
 use siegel_rekor::PolicySigner;
-use siegel_translog::{Bundle, Statement, predicate};
+use siegel_translog::{Bundle, GeneralBundle, HashedRekord, ProofError, Statement, predicate};
 use siegel_wire::v1::ObjectKind;
 
 use crate::{Operator, OperatorError};
@@ -50,8 +50,30 @@ impl Operator {
             .await
     }
 
+    /// The bundle of a published document for other Sigstore clients: with a token of the time
+    /// stamp authority at the log's URL, if there is one.
+    ///
+    /// # Errors
+    /// Any [`OperatorError`] of the log.
+    pub async fn general_bundle(&self, published: &Published) -> Result<Vec<u8>, OperatorError> {
+        let errand = "fetching a time stamp";
+        let failed = |source| OperatorError::Log { errand, source };
+        let wrong = |why: ProofError| OperatorError::document("bundle", why);
+        let strict = Bundle::parse(&published.bundle).map_err(wrong)?;
+        let record = HashedRekord::parse(&strict.entry.canonicalized_body).map_err(wrong)?;
+        let mut bundle = GeneralBundle {
+            envelope: strict.envelope,
+            verifier: record.verifier,
+            entry: strict.entry,
+            timestamps: Vec::new(),
+        };
+        self.log.stamp(&mut bundle).await.map_err(failed)?;
+        bundle.to_json().map_err(wrong)
+    }
+
     /// Registers a published policy with the key service, with the endorsements that it demands;
-    /// none for a policy that demands none.
+    /// none for a policy that demands none. Old proofs are
+    /// made fresh first.
     ///
     /// # Errors
     /// [`OperatorError::Kms`] with the rule that it breaks.
@@ -61,7 +83,11 @@ impl Operator {
         endorsements: &[Published],
     ) -> Result<(), OperatorError> {
         let errand = "registering the policy";
-        let proofs: Vec<_> = endorsements.iter().map(Published::proof).collect();
+        let policy = self.refreshed(policy).await?;
+        let mut proofs = Vec::new();
+        for endorsement in endorsements {
+            proofs.push(self.refreshed(endorsement).await?.proof());
+        }
         self.courier
             .register_policy(self.request(), &policy.bytes, &policy.bundle, &proofs)
             .await
@@ -92,12 +118,7 @@ impl Operator {
         &self,
         policy: PolicyDigest,
     ) -> Result<(StapledBundle, String), OperatorError> {
-        let errand = "fetching the checkpoint";
-        let checkpoint = self
-            .log
-            .checkpoint()
-            .await
-            .map_err(|source| OperatorError::Log { errand, source })?;
+        let checkpoint = self.checkpoint().await?;
         let errand = "fetching the key bundle";
         let stapled = self
             .courier
@@ -118,7 +139,7 @@ impl Operator {
         Ok((stapled, checkpoint))
     }
 
-    async fn publish(
+    pub(crate) async fn publish(
         &self,
         name: &str,
         predicate_type: &str,
@@ -145,6 +166,7 @@ impl Operator {
             .publish(&envelope, &signer.key(), &bytes)
             .await
             .map_err(failed)?;
+        let bundle = self.fresh(errand, bundle).await?;
         let log_index = index_of(&bundle)?;
         Ok(Published {
             bytes,

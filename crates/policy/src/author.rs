@@ -53,7 +53,7 @@ impl Facts {
             cluster_id: genesis.cluster_id()?,
             kms_config: genesis.config.digest()?,
             log_origin: genesis.config.log_origin.clone(),
-            witnesses: genesis.config.witnesses,
+            witnesses: genesis.config.witnesses.required,
             binaries: BTreeMap::new(),
             programs: BTreeMap::new(),
             endorsers: Vec::new(),

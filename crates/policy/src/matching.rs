@@ -90,7 +90,7 @@ impl AccessPolicy {
         {
             return Err(NotAllowed::Peers);
         }
-        self.check_log(&config.log_origin, config.witnesses)
+        self.check_log(&config.log_origin, config.witnesses.required)
     }
 
     /// The log that is looked at is the policy's, under at least as many witnesses.
@@ -118,6 +118,11 @@ impl AccessPolicy {
     /// True if nobody but the log's operator vouches for the log (I1).
     pub fn is_unwitnessed(&self) -> bool {
         self.log.witnesses == 0
+    }
+
+    /// True if the witnesses of its log are those of a simulation: one person runs all of it.
+    pub fn has_simulated_witnesses(&self) -> bool {
+        self.is_simulation() && !self.is_unwitnessed()
     }
 }
 

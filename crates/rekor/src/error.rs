@@ -28,6 +28,27 @@ pub enum RekorError {
     /// Another process serves the same folder.
     #[error("{0} is served by another process: stop it, or choose another folder")]
     Locked(String),
+    /// A witness or mirror has its key, but not what it saw under it.
+    #[error(
+        "{state} is not the folder that key {key} was made with: what its holder has seen is lost. Make \
+         a new key with a new folder, and have it pinned in place of this one (I1)"
+    )]
+    StateLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
+    /// A witness or mirror has what it saw, but not its key.
+    #[error(
+        "{state} was written under a key that is not in {key}: restore the key, or choose another folder"
+    )]
+    KeyLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
     /// The folder is damaged, or it is another log's. Nothing was changed in it.
     #[error("log folder: {0}")]
     Damaged(String),
@@ -43,12 +64,24 @@ pub enum RekorError {
     /// The log is shutting down or overloaded.
     #[error("the log is not taking entries now: try again")]
     Busy,
-    /// The request is not a `hashedrekord` of the accepted form.
-    #[error("{0}")]
+    /// The request asks for another kind of entry, or for none.
+    #[error("invalid type, must be hashedrekord")]
+    RequestType,
+    /// The request is not of the accepted form.
+    #[error("invalid request: {0}")]
     Request(String),
     /// The signature in the request does not verify over its digest.
-    #[error("invalid hashedrekord request: the signature does not verify over the digest")]
+    #[error("invalid request: the signature does not verify over the digest")]
     Signature,
+    /// Not an X.509 certificate with a P-256 key.
+    #[error("certificate: {0}; expected one X.509 certificate in DER with a P-256 key")]
+    Certificate(String),
+    /// A time stamp request or token that is not of the accepted form.
+    #[error("time stamp: {0}")]
+    Timestamp(String),
+    /// The time stamp authority cannot answer; it is not the request's fault.
+    #[error("time stamp authority: {0}")]
+    Authority(String),
     /// The bytes have another digest than the name they were sent or stored under.
     #[error("these bytes have SHA-256 {found}, not {stated}")]
     OtherBytes {
@@ -68,9 +101,9 @@ pub enum RekorError {
     /// The log or archive has no such thing.
     #[error("{0} not found")]
     NotFound(String),
-    /// `https://` is asked for.
-    #[error("{0}: https is not built yet; give an http:// URL of a log on this machine")]
-    Https(String),
+    /// TLS could not be set up.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// Not a URL of a log.
     #[error("not a log URL: {0}")]
     Url(String),

@@ -6,10 +6,13 @@
 //! `siegel-translog`.
 
 mod archive;
+mod certificate;
 mod client;
+mod cosign;
 mod cosigner;
 mod error;
 mod io;
+mod keyed;
 mod known;
 mod log;
 mod log_key;
@@ -19,22 +22,31 @@ mod recover;
 mod server;
 mod signer;
 mod store;
+mod trusted_root;
+mod tsa;
+mod witness;
 mod writer;
 
 pub use archive::{PackDirectory, PackEntry, PackError};
+pub use certificate::{certificate_key, certificate_of_pem};
 pub use client::{FolderLog, LogClient, LogReader};
+pub use cosign::{WitnessAt, Witnesses};
 pub use cosigner::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
-pub use server::serve;
+pub use server::{Services, serve};
 pub use signer::{PolicySigner, read_public_key};
 pub use store::Storage;
+pub use trusted_root::{trusted_root, write_trusted_root};
+pub use tsa::TimestampAuthority;
+pub use witness::{Now, Witness, WitnessLog, Witnessing, serve_witness};
 
 /// Largest object of the archive, in bytes.
 pub const MAX_ARCHIVED: usize = 1024 * 1024;
-/// Largest body of a request to add an entry, in bytes. A request of ours has about 600.
-pub const MAX_REQUEST: usize = 64 * 1024;
+/// Largest body of a request to add an entry, in bytes: Rekor's bound. A request of ours has about
+/// 600, one with a certificate about 2,000.
+pub const MAX_REQUEST: usize = 4 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests;

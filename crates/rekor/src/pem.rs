@@ -1,4 +1,4 @@
-//! Key files: one PEM block, readable by its owner only.
+//! Key files: PEM blocks, readable by their owner only.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,48 +12,85 @@ use siegel_ident::SecretBytes;
 use crate::error::RekorError;
 
 /// Longest key file, in bytes.
-const MAX_FILE: u64 = 8 * 1024;
+const MAX_FILE: u64 = 16 * 1024;
 
-/// Reads the block with this label; `None` if there is no such file.
+/// Reads the only block, which must have this label; `None` if there is no such file.
 pub(crate) fn read(path: &Path, label: &str) -> Result<Option<SecretBytes>, RekorError> {
-    let io_error = |e| RekorError::io("reading a key", path, e);
-    let text = match fs::metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io_error(e)),
-        Ok(found) if found.len() > MAX_FILE => return Err(wrong(path, "too long for a key")),
-        Ok(_) => SecretBytes::new(fs::read(path).map_err(io_error)?),
+    let Some(text) = read_text(path)? else {
+        return Ok(None);
     };
-    let text = std::str::from_utf8(text.expose()).map_err(|_| wrong(path, "not a PEM file"))?;
-    let body = text
-        .trim()
-        .strip_prefix(&format!("-----BEGIN {label}-----"))
-        .and_then(|rest| rest.strip_suffix(&format!("-----END {label}-----")))
-        .ok_or_else(|| wrong(path, "another kind of PEM file than expected"))?;
-    let joined = SecretBytes::new(body.bytes().filter(|b| !b.is_ascii_whitespace()).collect());
-    let bytes = STANDARD
-        .decode(joined.expose())
-        .map_err(|_| wrong(path, "bad base64"))?;
-    Ok(Some(SecretBytes::new(bytes)))
+    let other = || wrong(path, "another kind of PEM file than expected");
+    let [(found, bytes)] = <[_; 1]>::try_from(blocks(&text, path)?).map_err(|_| other())?;
+    match found == label {
+        true => Ok(Some(bytes)),
+        false => Err(other()),
+    }
+}
+
+/// The file as it is; `None` if there is none.
+pub(crate) fn read_text(path: &Path) -> Result<Option<SecretBytes>, RekorError> {
+    let io_error = |e| RekorError::io("reading a key", path, e);
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(io_error(e)),
+        Ok(found) if found.len() > MAX_FILE => Err(wrong(path, "too long for a key")),
+        Ok(_) => Ok(Some(SecretBytes::new(fs::read(path).map_err(io_error)?))),
+    }
+}
+
+/// The blocks of a PEM file with their labels; nothing may stand between them.
+pub(crate) fn blocks(
+    text: &SecretBytes,
+    path: &Path,
+) -> Result<Vec<(String, SecretBytes)>, RekorError> {
+    let bad = || wrong(path, "not a PEM file");
+    let text = std::str::from_utf8(text.expose()).map_err(|_| bad())?;
+    let mut rest = text.trim();
+    let mut blocks = Vec::new();
+    while !rest.is_empty() {
+        let after = rest.strip_prefix("-----BEGIN ").ok_or_else(bad)?;
+        let (label, after) = after.split_once("-----").ok_or_else(bad)?;
+        let end = format!("-----END {label}-----");
+        let (body, after) = after.split_once(&end).ok_or_else(bad)?;
+        let joined = body.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+        let bytes = STANDARD
+            .decode(SecretBytes::new(joined).expose())
+            .map_err(|_| wrong(path, "bad base64"))?;
+        blocks.push((label.to_owned(), SecretBytes::new(bytes)));
+        rest = after.trim_start();
+    }
+    Ok(blocks)
+}
+
+/// Writes a new file of one block, as [`create_text`] does.
+pub(crate) fn create(path: &Path, label: &str, bytes: &[u8]) -> Result<(), RekorError> {
+    create_text(path, &block(label, bytes))
 }
 
 /// Writes a new file, mode 0600, durable. An existing file is never overwritten.
-pub(crate) fn create(path: &Path, label: &str, bytes: &[u8]) -> Result<(), RekorError> {
+pub(crate) fn create_text(path: &Path, text: &SecretBytes) -> Result<(), RekorError> {
     let io_error = |e| RekorError::io("writing a key", path, e);
-    let body = SecretBytes::new(STANDARD.encode(bytes).into_bytes());
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(path)
         .map_err(io_error)?;
-    writeln!(file, "-----BEGIN {label}-----").map_err(io_error)?;
+    file.write_all(text.expose())
+        .and_then(|()| file.sync_all())
+        .map_err(io_error)
+}
+
+/// A block with its label.
+pub(crate) fn block(label: &str, bytes: &[u8]) -> SecretBytes {
+    let body = SecretBytes::new(STANDARD.encode(bytes).into_bytes());
+    let mut text = format!("-----BEGIN {label}-----\n").into_bytes();
     for line in body.expose().chunks(64) {
-        file.write_all(line)
-            .and_then(|()| file.write_all(b"\n"))
-            .map_err(io_error)?;
+        text.extend_from_slice(line);
+        text.push(b'\n');
     }
-    writeln!(file, "-----END {label}-----").map_err(io_error)?;
-    file.sync_all().map_err(io_error)
+    text.extend_from_slice(format!("-----END {label}-----\n").as_bytes());
+    SecretBytes::new(text)
 }
 
 pub(crate) fn wrong(path: &Path, why: &'static str) -> RekorError {

@@ -9,7 +9,8 @@ use siegel_translog::{Envelope, SpkiKey, Statement, dsse};
 use crate::error::RekorError;
 use crate::pem;
 
-const LABEL: &str = "PRIVATE KEY";
+/// PEM label of a PKCS#8 key.
+pub(crate) const LABEL: &str = "PRIVATE KEY";
 const PUBLIC_LABEL: &str = "PUBLIC KEY";
 
 /// A publisher's key. No `Debug`: it holds the private key.
@@ -61,12 +62,17 @@ impl PolicySigner {
     /// the system has no randomness.
     pub fn sign(&self, statement: &Statement) -> Result<Envelope, RekorError> {
         let payload = statement.to_bytes()?;
-        let signed = self.pair.sign(&SystemRandom::new(), &dsse::pae(&payload));
-        let signature = signed.map_err(|_| no_randomness())?.as_ref().to_vec();
+        let signature = self.sign_bytes(&dsse::pae(&payload))?;
         Ok(Envelope { payload, signature })
     }
 
-    fn from_pkcs8(pkcs8: &[u8], path: &Path) -> Result<Self, RekorError> {
+    /// The ASN.1 DER ECDSA signature over SHA-256 of `bytes`.
+    pub(crate) fn sign_bytes(&self, bytes: &[u8]) -> Result<Vec<u8>, RekorError> {
+        let signed = self.pair.sign(&SystemRandom::new(), bytes);
+        Ok(signed.map_err(|_| no_randomness())?.as_ref().to_vec())
+    }
+
+    pub(crate) fn from_pkcs8(pkcs8: &[u8], path: &Path) -> Result<Self, RekorError> {
         let rng = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8, &rng)
             .map_err(|_| pem::wrong(path, "not a P-256 key in PKCS#8"))?;
@@ -88,12 +94,12 @@ pub fn read_public_key(path: &Path) -> Result<SpkiKey, RekorError> {
     }
 }
 
-fn new_pkcs8() -> Result<ring::pkcs8::Document, RekorError> {
+pub(crate) fn new_pkcs8() -> Result<ring::pkcs8::Document, RekorError> {
     EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new())
         .map_err(|_| no_randomness())
 }
 
-fn no_randomness() -> RekorError {
+pub(crate) fn no_randomness() -> RekorError {
     RekorError::Key {
         path: "(new)".into(),
         why: "the system has no randomness",

@@ -224,6 +224,7 @@ async fn i8_a_patient_client_logs_everything_once_over_kills() {
             predicate::POLICY,
             None,
             &key().anchors(),
+            siegel_ident::Timestamp(0),
         );
         places.insert(logged.unwrap().log_index);
     }
@@ -234,7 +235,14 @@ async fn i8_a_patient_client_logs_everything_once_over_kills() {
     assert!(rounds > 1, "the log was hardly ever killed");
     assert_eq!(places, (0..40).collect());
     let note = client.checkpoint().await.unwrap();
-    assert_eq!(key().anchors().verify_checkpoint(&note).unwrap().size, 40);
+    assert_eq!(
+        key()
+            .anchors()
+            .verify_checkpoint(&note, siegel_ident::Timestamp(0))
+            .unwrap()
+            .size,
+        40
+    );
     let unknown = siegel_ident::Digest::of(b"unknown");
     let unknown = client.archive_get(&unknown);
     let answer = tokio::time::timeout(Duration::from_secs(30), unknown).await;

@@ -46,7 +46,7 @@ pub(crate) fn cluster() -> Arc<ClusterConfig> {
         min_voters: 3,
         log_origin: "log".into(),
         log_key: [0; 32],
-        witnesses: 0,
+        witnesses: siegel_ident::WitnessQuorum::none(),
         seed: None,
     })
 }

@@ -308,7 +308,7 @@ fn a_full_standard_error_changes_no_exit_code() {
 /// Catches an option that is taken and does nothing.
 #[test]
 fn a_time_is_refused_where_none_is_asked_for() {
-    let (code, output) = siegel(&["audit", "/nowhere", "--now", "1"]);
+    let (code, output) = siegel(&["audit", "/nowhere", "--watch", "--now", "1"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(code == 2 && said.contains("--now"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: C2SP tlog-checkpoint inside a C2SP signed note, with one Ed25519 log key.
+//! Checkpoints: C2SP tlog-checkpoint inside a C2SP signed note, under one Ed25519 log key.
 //!
 //! ```text
 //! log.example.test\n          origin
@@ -6,16 +6,17 @@
 //! PjLRwPqS…=\n                base64 root
 //! \n
 //! — log.example.test dFpqvg…=\n    name, base64(key id[4] ‖ signature[64])
+//! — witness.example.test …\n       any number of cosignatures
 //! ```
 
 use ring::signature::{ED25519, UnparsedPublicKey};
 use siegel_ident::Digest;
 
 use crate::encoding::{b64, from_b64, from_decimal};
-use crate::error::{ProofError, bounded};
+use crate::error::ProofError;
+use crate::note::{Note, signature_line};
 
-/// Longest note that is read, in bytes.
-pub const MAX_NOTE: usize = 4096;
+pub use crate::note::MAX_NOTE;
 /// Longest origin, in bytes.
 pub const MAX_ORIGIN: usize = 255;
 
@@ -44,30 +45,32 @@ impl Checkpoint {
     /// The signed note, given the log's Ed25519 signature over [`Self::note_text`].
     pub fn to_note(&self, log_key: &[u8; 32], signature: &[u8; 64]) -> String {
         let id = log_id(&self.origin, log_key);
-        let key_id = id.as_bytes().iter().take(4);
-        let line: Vec<u8> = key_id.chain(signature).copied().collect();
-        format!(
-            "{}\n\u{2014} {} {}\n",
-            self.note_text(),
-            self.origin,
-            b64(&line)
-        )
+        let key_id = id.as_bytes().get(..4).unwrap_or_default();
+        let line = signature_line(&self.origin, key_id, signature);
+        format!("{}\n{line}", self.note_text())
     }
 
     /// Reads a signed note and verifies it under one pinned log key.
     ///
-    /// Exactly one signature line, whose name is the origin. Extension lines and further
-    /// signatures are refused: nothing in an accepted note is left unchecked.
+    /// Exactly one signature line has the origin as its name. Lines of other names are witnesses'
+    /// and are left to [`crate::cosignature`]. Extension lines are refused.
     ///
     /// # Errors
     /// [`ProofError`]: form, other origin, other key, or a signature that does not verify.
     pub fn verify_note(note: &str, origin: &str, log_key: &[u8; 32]) -> Result<Self, ProofError> {
-        bounded("checkpoint", note.as_bytes(), MAX_NOTE)?;
-        let (text, signatures) = note.split_once("\n\n").ok_or(ProofError::CheckpointForm(
-            "no empty line before the signature",
-        ))?;
-        let text = format!("{text}\n");
-        let checkpoint = Self::parse_text(&text)?;
+        Self::verify_parsed(&Note::parse(note)?, origin, log_key)
+    }
+
+    /// As [`Self::verify_note`], for a note that was parsed already.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn verify_parsed(
+        note: &Note<'_>,
+        origin: &str,
+        log_key: &[u8; 32],
+    ) -> Result<Self, ProofError> {
+        let checkpoint = Self::parse_text(note.text)?;
         if checkpoint.origin != origin {
             return Err(ProofError::field(
                 "checkpoint.origin",
@@ -75,19 +78,23 @@ impl Checkpoint {
                 &checkpoint.origin,
             ));
         }
-        let (name, line) = parse_signature_line(signatures)?;
-        if name != origin {
-            return Err(ProofError::field("checkpoint.signature.name", origin, name));
-        }
+        let mut own = note.signatures.iter().filter(|line| line.name == origin);
+        let (Some(line), None) = (own.next(), own.next()) else {
+            let at = "checkpoint.signature.name";
+            let found = note.signatures.iter().filter(|line| line.name == origin);
+            return Err(match note.signatures.first() {
+                Some(other) if found.count() == 0 => ProofError::field(at, origin, other.name),
+                _ => ProofError::CheckpointForm("expected exactly one signature of the log"),
+            });
+        };
         let wrong_key = || ProofError::CheckpointSignature {
             origin: origin.to_owned(),
         };
-        let (key_id, signature) = line.split_at_checked(4).ok_or_else(wrong_key)?;
-        if Some(key_id) != log_id(origin, log_key).as_bytes().get(..4) {
+        if Some(&line.key_id[..]) != log_id(origin, log_key).as_bytes().get(..4) {
             return Err(wrong_key());
         }
         UnparsedPublicKey::new(&ED25519, log_key)
-            .verify(text.as_bytes(), signature)
+            .verify(note.text.as_bytes(), &line.signature)
             .map_err(|_| wrong_key())?;
         Ok(checkpoint)
     }
@@ -143,23 +150,6 @@ pub fn check_origin(origin: &str) -> Result<(), ProofError> {
         ));
     }
     Ok(())
-}
-
-fn parse_signature_line(block: &str) -> Result<(&str, Vec<u8>), ProofError> {
-    let line = block
-        .strip_suffix('\n')
-        .filter(|line| !line.contains('\n'))
-        .ok_or(ProofError::CheckpointForm(
-            "expected exactly one signature line",
-        ))?;
-    let (name, value) = line
-        .strip_prefix("\u{2014} ")
-        .and_then(|rest| rest.split_once(' '))
-        .ok_or(ProofError::CheckpointForm(
-            "the signature line is not '— name base64'",
-        ))?;
-    let value = from_b64(value).ok_or(ProofError::CheckpointForm("the signature is not base64"))?;
-    Ok((name, value))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Why a proof was refused.
 
-use siegel_ident::Digest;
 use siegel_ident::json::JsonError;
+use siegel_ident::{Digest, QuorumError, Seconds};
 
 use crate::merkle::MerkleError;
 
@@ -97,15 +97,33 @@ pub enum ProofError {
         /// What was wrong.
         source: MerkleError,
     },
-    /// The anchors ask for witnesses, which this version cannot check: refused, never skipped.
+    /// A pinned witness' line in the checkpoint is not its cosignature.
+    #[error("the cosignature of witness {witness:?}: {why}")]
+    Cosignature {
+        /// Which witness.
+        witness: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Too few witnesses of distinct operators have cosigned recently enough (I1).
     #[error(
-        "the anchors ask for {asked} witnesses, but witness cosignatures are not built yet; \
-         only 0 is possible, and such a log is UNWITNESSED"
+        "{found} witnesses of distinct operators have cosigned the checkpoint within {max_age}, \
+         {required} are required ({stale} more are too old, or ahead of this clock); get a fresh \
+         proof from the log (I1)"
     )]
     Witnesses {
-        /// How many were asked for.
-        asked: u32,
+        /// As the anchors ask.
+        required: u32,
+        /// Distinct operators whose cosignature counts.
+        found: u32,
+        /// Cosignatures that verify and are too old or too far in the future.
+        stale: u32,
+        /// Oldest that counts.
+        max_age: Seconds,
     },
+    /// Anchors whose witness quorum nobody could enforce.
+    #[error("log anchors: {0}")]
+    Quorum(#[from] QuorumError),
     /// The anchors themselves are unusable.
     #[error("log anchors: {0}")]
     Anchors(&'static str),

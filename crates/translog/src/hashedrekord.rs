@@ -1,4 +1,4 @@
-//! The one entry kind of Rekor v2: `hashedrekord 0.0.2`, digest and signature and key.
+//! The one entry kind of Rekor v2: `hashedrekord 0.0.2`, digest and signature and verifier.
 
 use serde::Deserialize;
 use siegel_ident::Digest;
@@ -15,28 +15,69 @@ pub const KIND: &str = "hashedrekord";
 /// Entry version.
 pub const VERSION: &str = "0.0.2";
 /// Longest canonical body that is read, in bytes (tiles allow 65,535).
-pub const MAX_BODY: usize = 4096;
+pub const MAX_BODY: usize = 12 * 1024;
+/// Longest certificate in an entry, DER, in bytes.
+pub const MAX_CERTIFICATE: usize = 8 * 1024;
 const KEY_DETAILS: &str = "PKIX_ECDSA_P256_SHA_256";
 const DATA_ALGORITHM: &str = "SHA2_256";
 
-/// A log entry: the signer of `key` signed bytes with SHA-256 `digest`.
+/// A log entry: the holder of the verifier's key signed bytes with SHA-256 `digest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashedRekord {
     /// SHA-256 of the signed bytes (for DSSE: of the PAE).
     pub digest: Digest,
     /// ASN.1 DER ECDSA signature.
     pub signature: Vec<u8>,
-    /// The signer.
-    pub key: SpkiKey,
+    /// What the signature is verified with.
+    pub verifier: Verifier,
+}
+
+/// What an entry names as its signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verifier {
+    /// A managed P-256 key. Policy proofs take nothing else.
+    Key(SpkiKey),
+    /// An X.509 certificate in DER with a P-256 key. It is carried here, never read: the log that
+    /// takes the entry reads it, and so do verifiers of general Sigstore bundles.
+    Certificate(Vec<u8>),
+}
+
+impl Verifier {
+    /// The managed key.
+    ///
+    /// # Errors
+    /// [`ProofError::Key`] for a certificate: who vouches for it is not known here (I1).
+    pub fn key(&self) -> Result<&SpkiKey, ProofError> {
+        match self {
+            Self::Key(key) => Ok(key),
+            Self::Certificate(_) => Err(ProofError::Key(
+                "expected a managed key; the entry names a certificate",
+            )),
+        }
+    }
+
+    /// The one member of `verifier` beside `keyDetails`. It sorts behind it in both cases.
+    fn json(&self) -> String {
+        let (name, der) = match self {
+            Self::Key(key) => ("publicKey", b64(&key.spki_der())),
+            Self::Certificate(der) => ("x509Certificate", b64(der)),
+        };
+        format!("\"{name}\":{{\"rawBytes\":\"{der}\"}}")
+    }
 }
 
 impl HashedRekord {
-    /// The entry of a DSSE envelope.
+    /// The entry of a DSSE envelope under a managed key.
     pub fn of(envelope: &Envelope, key: &SpkiKey) -> Self {
+        Self::of_verifier(envelope, Verifier::Key(*key))
+    }
+
+    /// The entry of a DSSE envelope.
+    pub fn of_verifier(envelope: &Envelope, verifier: Verifier) -> Self {
         Self {
             digest: envelope.pae_digest(),
             signature: envelope.signature.clone(),
-            key: *key,
+            verifier,
         }
     }
 
@@ -46,11 +87,10 @@ impl HashedRekord {
         format!(
             "{{\"apiVersion\":\"{VERSION}\",\"kind\":\"{KIND}\",\"spec\":{{\"hashedRekordV002\":\
              {{\"data\":{{\"algorithm\":\"{DATA_ALGORITHM}\",\"digest\":\"{}\"}},\"signature\":\
-             {{\"content\":\"{}\",\"verifier\":{{\"keyDetails\":\"{KEY_DETAILS}\",\"publicKey\":\
-             {{\"rawBytes\":\"{}\"}}}}}}}}}}}}",
+             {{\"content\":\"{}\",\"verifier\":{{\"keyDetails\":\"{KEY_DETAILS}\",{}}}}}}}}}}}",
             b64(self.digest.as_bytes()),
             b64(&self.signature),
-            b64(&self.key.spki_der()),
+            self.verifier.json(),
         )
         .into_bytes()
     }
@@ -63,7 +103,7 @@ impl HashedRekord {
     /// Reads a canonical body.
     ///
     /// # Errors
-    /// [`ProofError`] unless rebuilding it from the three values gives the same bytes.
+    /// [`ProofError`] unless rebuilding it from the three values gives the same bytes (I2).
     pub fn parse(body: &[u8]) -> Result<Self, ProofError> {
         bounded("log entry", body, MAX_BODY)?;
         let json: BodyJson = serde_json::from_slice(body)
@@ -78,11 +118,10 @@ impl HashedRekord {
     pub fn request_json(&self) -> Vec<u8> {
         format!(
             "{{\"hashedRekordRequestV002\":{{\"digest\":\"{}\",\"signature\":{{\"content\":\"{}\",\
-             \"verifier\":{{\"keyDetails\":\"{KEY_DETAILS}\",\"publicKey\":{{\"rawBytes\":\"{}\"\
-             }}}}}}}}}}",
+             \"verifier\":{{\"keyDetails\":\"{KEY_DETAILS}\",{}}}}}}}}}",
             b64(self.digest.as_bytes()),
             b64(&self.signature),
-            b64(&self.key.spki_der()),
+            self.verifier.json(),
         )
         .into_bytes()
     }
@@ -96,7 +135,7 @@ impl HashedRekord {
         Ok(Self {
             digest: data.digest,
             signature: signature.content,
-            key: SpkiKey::from_spki_der(&signature.verifier.public_key.raw_bytes)?,
+            verifier: signature.verifier.try_into()?,
         })
     }
 }
@@ -149,64 +188,129 @@ struct SignatureJson {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct VerifierJson {
-    public_key: RawKeyJson,
+    public_key: Option<RawJson>,
+    #[serde(rename = "x509Certificate")]
+    certificate: Option<RawJson>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawKeyJson {
+struct RawJson {
     #[serde(with = "base64_bytes")]
     raw_bytes: Vec<u8>,
+}
+
+impl TryFrom<VerifierJson> for Verifier {
+    type Error = ProofError;
+
+    fn try_from(json: VerifierJson) -> Result<Self, ProofError> {
+        match (json.public_key, json.certificate) {
+            (Some(key), None) => Ok(Self::Key(SpkiKey::from_spki_der(&key.raw_bytes)?)),
+            (None, Some(certificate)) => {
+                let what = "certificate in the log entry";
+                bounded(what, &certificate.raw_bytes, MAX_CERTIFICATE)?;
+                Ok(Self::Certificate(certificate.raw_bytes))
+            }
+            _ => Err(ProofError::Key("expected a public key or a certificate")),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record() -> HashedRekord {
+    fn records() -> [HashedRekord; 2] {
         let mut point = [9; 65];
         point[0] = 4;
         let key = SpkiKey::from_point(&point).unwrap();
-        HashedRekord {
+        [
+            Verifier::Key(key),
+            Verifier::Certificate(vec![0x30; MAX_CERTIFICATE]),
+        ]
+        .map(|verifier| HashedRekord {
             digest: Digest::of(b"x"),
-            signature: vec![0xff; 70],
-            key,
-        }
+            signature: vec![0xff; MAX_SIGNATURE],
+            verifier,
+        })
     }
 
-    /// Catches: a body writer that is not RFC 8785.
+    /// Catches: a body writer that is not RFC 8785; bounds that do not fit each other.
     #[test]
     fn the_body_is_canonical_json() {
-        let body = record().canonical_body();
-        let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!(siegel_ident::json::to_canonical(&value).unwrap(), body);
-        assert_eq!(HashedRekord::parse(&body).unwrap(), record());
-        assert!(body.len() < MAX_BODY / 2);
+        for record in records() {
+            let body = record.canonical_body();
+            let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(siegel_ident::json::to_canonical(&value).unwrap(), body);
+            assert_eq!(HashedRekord::parse(&body).unwrap(), record);
+            assert!(body.len() < MAX_BODY);
+            let request: serde_json::Value =
+                serde_json::from_slice(&record.request_json()).unwrap();
+            let inner = &request["hashedRekordRequestV002"];
+            let logged = &value["spec"]["hashedRekordV002"];
+            assert_eq!(inner["digest"], logged["data"]["digest"]);
+            assert_eq!(inner["signature"], logged["signature"]);
+        }
     }
 
+    /// I2: one spelling per entry. Catches: members that the parser overlooks.
     #[test]
     fn no_other_spelling_parses() {
-        let body = record().canonical_body();
-        for at in 0..body.len() {
-            let mut other = body.clone();
-            other[at] ^= 1;
-            // A flip inside a value may give another entry, never this one.
-            assert!(
-                !HashedRekord::parse(&other).is_ok_and(|r| r == record()),
-                "byte {at}"
-            );
+        for mut record in records() {
+            if let Verifier::Certificate(der) = &mut record.verifier {
+                der.truncate(100);
+            }
+            let body = record.canonical_body();
+            for at in 0..body.len() {
+                let mut other = body.clone();
+                other[at] ^= 1;
+                // A flip inside a value may give another entry, never this one.
+                assert!(
+                    !HashedRekord::parse(&other).is_ok_and(|r| r == record),
+                    "byte {at}"
+                );
+            }
+            let text = String::from_utf8(body).unwrap();
+            for (from, to) in [
+                ("0.0.2", "0.0.1"),
+                ("SHA2_256\",", "SHA2_512\","),
+                ("P256", "P384"),
+                (
+                    "\"publicKey\"",
+                    "\"x509Certificate\":{\"rawBytes\":\"AA==\"},\"publicKey\"",
+                ),
+                (
+                    "\"x509Certificate\"",
+                    "\"publicKey\":{\"rawBytes\":\"AA==\"},\"x509Certificate\"",
+                ),
+                ("{\"rawBytes\"", "{\"a\":0,\"rawBytes\""),
+            ] {
+                let other = text.replacen(from, to, 1);
+                let same = other == text;
+                assert_eq!(
+                    HashedRekord::parse(other.as_bytes()).is_ok(),
+                    same,
+                    "{from}"
+                );
+            }
+            assert!(HashedRekord::parse(format!("{text} ").as_bytes()).is_err());
         }
-        let text = String::from_utf8(body).unwrap();
-        for (from, to) in [
-            ("0.0.2", "0.0.1"),
-            ("SHA2_256\",", "SHA2_512\","),
-            ("P256", "P384"),
-        ] {
-            assert!(
-                HashedRekord::parse(text.replacen(from, to, 1).as_bytes()).is_err(),
-                "{from}"
-            );
-        }
-        assert!(HashedRekord::parse(format!("{text} ").as_bytes()).is_err());
+    }
+
+    /// I1. Catches: a certificate that counts as a managed key; one without a bound.
+    #[test]
+    fn a_certificate_is_no_managed_key() {
+        let [key, certificate] = records();
+        assert!(key.verifier.key().is_ok());
+        assert!(certificate.verifier.key().is_err());
+        let longer = HashedRekord {
+            verifier: Verifier::Certificate(vec![0x30; MAX_CERTIFICATE + 1]),
+            ..key
+        };
+        let parsed = HashedRekord::parse(&longer.canonical_body());
+        assert!(
+            matches!(parsed, Err(ProofError::TooLong { .. })),
+            "{parsed:?}"
+        );
     }
 }

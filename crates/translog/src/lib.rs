@@ -6,14 +6,18 @@
 
 pub mod bundle;
 pub mod checkpoint;
+pub mod cosignature;
 pub mod dsse;
 mod encoding;
 mod error;
+mod general;
 pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
 mod nodes;
+pub mod nonce;
+pub mod note;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 pub mod tiles;
@@ -25,7 +29,8 @@ pub use bundle::Bundle;
 pub use checkpoint::Checkpoint;
 pub use dsse::Envelope;
 pub use error::ProofError;
-pub use hashedrekord::HashedRekord;
+pub use general::GeneralBundle;
+pub use hashedrekord::{HashedRekord, Verifier};
 pub use intoto::{Statement, predicate};
 pub use key::SpkiKey;
 pub use tiles::{TilePath, TileSet};

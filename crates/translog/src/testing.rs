@@ -2,9 +2,11 @@
 
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _};
+use siegel_ident::{NamedKey, Seconds, Timestamp, WitnessQuorum};
 
 use crate::bundle::Bundle;
 use crate::checkpoint::{Checkpoint, log_id};
+use crate::cosignature;
 use crate::dsse::{Envelope, pae};
 use crate::error::ProofError;
 use crate::hashedrekord::HashedRekord;
@@ -58,11 +60,61 @@ impl TestSigner {
     }
 }
 
+/// A witness that cosigns whatever it is shown: with a seeded key, at any time.
+pub struct TestWitness {
+    named: NamedKey,
+    pair: Ed25519KeyPair,
+}
+
+impl TestWitness {
+    /// Witness `n`, run by operator `n`.
+    #[allow(clippy::expect_used)] // 32 bytes are always a seed
+    pub fn new(n: u8) -> Self {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[n; 32]).expect("32 bytes");
+        let mut key = [0; 32];
+        key.copy_from_slice(pair.public_key().as_ref());
+        let (name, operator) = (format!("w{n}.example.test"), format!("operator {n}"));
+        let named = NamedKey {
+            name,
+            operator,
+            key,
+        };
+        Self { named, pair }
+    }
+
+    /// What a verifier would pin.
+    pub fn named_key(&self) -> &NamedKey {
+        &self.named
+    }
+
+    /// Its signature line over a note's text.
+    pub fn cosign(&self, note_text: &str, time: Timestamp) -> String {
+        let mut signature = [0; 64];
+        let signed = self
+            .pair
+            .sign(cosignature::signed_text(note_text, time).as_bytes());
+        signature.copy_from_slice(signed.as_ref());
+        cosignature::line(&self.named.name, &self.named.key, time, &signature)
+    }
+
+    /// A quorum of `required` of these.
+    pub fn quorum(witnesses: &[Self], required: u32, max_age: Seconds) -> WitnessQuorum {
+        WitnessQuorum {
+            required,
+            max_age,
+            witnesses: witnesses.iter().map(|w| w.named.clone()).collect(),
+        }
+    }
+}
+
 /// A log with a seeded Ed25519 key.
 pub struct TestLog {
     origin: String,
     pair: Ed25519KeyPair,
     tree: Tree,
+    witnesses: Vec<TestWitness>,
+    quorum: WitnessQuorum,
+    time: Timestamp,
 }
 
 impl TestLog {
@@ -74,7 +126,23 @@ impl TestLog {
             origin: origin.to_owned(),
             pair,
             tree: Tree::new(),
+            witnesses: Vec::new(),
+            quorum: WitnessQuorum::none(),
+            time: Timestamp(0),
         }
+    }
+
+    /// The same log under these witnesses, of which all must have cosigned within `max_age`.
+    #[must_use]
+    pub fn witnessed(mut self, witnesses: Vec<TestWitness>, max_age: Seconds) -> Self {
+        self.quorum = TestWitness::quorum(&witnesses, witnesses.len() as u32, max_age);
+        self.witnesses = witnesses;
+        self
+    }
+
+    /// When its witnesses will cosign from now on.
+    pub fn set_time(&mut self, time: Timestamp) {
+        self.time = time;
     }
 
     /// The log's name.
@@ -91,17 +159,25 @@ impl TestLog {
 
     /// What a verifier would pin.
     pub fn anchors(&self) -> LogAnchors {
-        LogAnchors::unwitnessed(&self.origin, self.key())
+        LogAnchors {
+            witnesses: self.quorum.clone(),
+            ..LogAnchors::unwitnessed(&self.origin, self.key())
+        }
     }
 
-    /// The signed checkpoint of the log as it stands.
+    /// The signed and cosigned checkpoint of the log as it stands.
     pub fn checkpoint(&self) -> String {
         let checkpoint = Checkpoint {
             origin: self.origin.clone(),
             size: self.tree.size(),
             root: self.tree.root(),
         };
-        checkpoint.to_note(&self.key(), &self.sign(&checkpoint.note_text()))
+        let text = checkpoint.note_text();
+        let mut note = checkpoint.to_note(&self.key(), &self.sign(&text));
+        for witness in &self.witnesses {
+            note.push_str(&witness.cosign(&text, self.time));
+        }
+        note
     }
 
     /// The log key's signature over any note text, right or wrong.

@@ -1,15 +1,17 @@
 //! The strict offline check: exactly these bytes stand in exactly that log (I1, I2).
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::Digest;
+use siegel_ident::{Digest, NamedKey, Seconds, Timestamp, WitnessQuorum};
 
 use crate::bundle::Bundle;
 use crate::checkpoint::{Checkpoint, check_origin, log_id};
+use crate::cosignature;
 use crate::error::ProofError;
 use crate::hashedrekord::{HashedRekord, same_entry};
 use crate::intoto::Statement;
 use crate::key::SpkiKey;
 use crate::merkle::verify_inclusion;
+use crate::note::Note;
 
 /// The log that the verifier trusts. It comes from the verifier's own configuration (a client's
 /// anchors, a cluster's genesis), never from the thing that is checked.
@@ -21,9 +23,8 @@ pub struct LogAnchors {
     /// Ed25519 key of the log, 32 bytes (hex in JSON).
     #[serde(with = "siegel_ident::hex_serde")]
     pub key: [u8; 32],
-    /// How many witnesses must have cosigned the checkpoint. Witnesses are not built yet: any
-    /// number but 0 is refused, and with 0 the log is UNWITNESSED.
-    pub witnesses: u32,
+    /// Who must have cosigned the checkpoint, and how recently. With none the log is UNWITNESSED.
+    pub witnesses: WitnessQuorum,
 }
 
 impl LogAnchors {
@@ -32,22 +33,31 @@ impl LogAnchors {
         Self {
             origin: origin.to_owned(),
             key,
-            witnesses: 0,
+            witnesses: WitnessQuorum::none(),
         }
     }
 
     /// Checks that these anchors can be enforced.
     ///
     /// # Errors
-    /// [`ProofError::Witnesses`] if witnesses are asked for; [`ProofError::CheckpointForm`] for a
-    /// name that no log can have.
+    /// [`ProofError::Quorum`] for a quorum that cannot be met, or that the log itself could fill;
+    /// [`ProofError::CheckpointForm`] for a name that no log can have.
     pub fn check(&self) -> Result<(), ProofError> {
-        if self.witnesses != 0 {
-            return Err(ProofError::Witnesses {
-                asked: self.witnesses,
-            });
+        check_origin(&self.origin)?;
+        self.witnesses.check()?;
+        let own = |w: &NamedKey| w.name == self.origin || w.key == self.key;
+        match self.witnesses.witnesses.iter().any(own) {
+            true => Err(ProofError::Anchors("a log is no witness of itself (I1)")),
+            false => Ok(()),
         }
-        check_origin(&self.origin)
+    }
+
+    /// The same anchors with so much more patience: for who judges afterwards.
+    #[must_use]
+    pub fn aged(&self, more: Seconds) -> Self {
+        let mut aged = self.clone();
+        aged.witnesses.max_age = Seconds(self.witnesses.max_age.0.saturating_add(more.0));
+        aged
     }
 
     /// The log's 32-byte id.
@@ -55,13 +65,30 @@ impl LogAnchors {
         log_id(&self.origin, &self.key)
     }
 
-    /// Reads and verifies a checkpoint of this log.
+    /// Reads and verifies a checkpoint of this log, with its witnesses, at the verifier's clock.
     ///
     /// # Errors
-    /// As [`Self::check`] and [`Checkpoint::verify_note`].
-    pub fn verify_checkpoint(&self, note: &str) -> Result<Checkpoint, ProofError> {
+    /// As [`Self::check`], [`Checkpoint::verify_note`] and [`cosignature::check_quorum`].
+    pub fn verify_checkpoint(&self, note: &str, now: Timestamp) -> Result<Checkpoint, ProofError> {
+        self.verify_witnessed(note, now)
+            .map(|(checkpoint, _)| checkpoint)
+    }
+
+    /// The same, with the time that a quorum of witnesses vouches for, if one is required: the log
+    /// had this state at the latest then, and the present is no earlier.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn verify_witnessed(
+        &self,
+        note: &str,
+        now: Timestamp,
+    ) -> Result<(Checkpoint, Option<Timestamp>), ProofError> {
         self.check()?;
-        Checkpoint::verify_note(note, &self.origin, &self.key)
+        let note = Note::parse(note)?;
+        let checkpoint = Checkpoint::verify_parsed(&note, &self.origin, &self.key)?;
+        let witnessed = cosignature::check_quorum(&note, &self.witnesses, now)?;
+        Ok((checkpoint, witnessed))
     }
 }
 
@@ -77,6 +104,8 @@ pub struct LoggedEntry {
     pub checkpoint_digest: Digest,
     /// Merkle root of the checkpoint.
     pub root: Digest,
+    /// Time that a quorum of witnesses vouches for, if the anchors require one.
+    pub witnessed_at: Option<Timestamp>,
     /// Who signed the statement.
     pub signer: SpkiKey,
     /// SHA-256 of the artifact: what the statement is about.
@@ -86,16 +115,18 @@ pub struct LoggedEntry {
 /// Verifies that a statement of `predicate_type` about exactly the bytes `artifact`, signed by
 /// `signer` if one is pinned, is in the log of `anchors`. Offline; the checks in order:
 ///
-/// 1. anchors that can be enforced (no witnesses yet);
+/// 1. anchors that can be enforced;
 /// 2. canonical bundle, bounded, no unknown fields, one log entry, one signature;
 /// 3. signer = pinned signer, `publicKey.hint` = its hash, signature over the PAE;
 /// 4. statement v1 with one subject = SHA-256(artifact) and the asked predicate type;
 /// 5. the log entry, rebuilt from (SHA-256(PAE), signature, key), is the logged one byte for byte;
-/// 6. log id, and the checkpoint: pinned origin, signer name = origin, key id, signature;
+/// 6. log id, and the checkpoint: pinned origin, signer name = origin, key id, signature, and as
+///    many fresh cosignatures of pinned witnesses as the anchors require, at the clock `now`;
 /// 7. `logIndex` = `inclusionProof.logIndex` < size; size and root are the checkpoint's;
 /// 8. the inclusion proof.
 ///
-/// There is no freshness here: a checkpoint carries no time until witnesses cosign it.
+/// Freshness comes from the witnesses: without them a checkpoint carries no time. An old proof is
+/// made fresh by submitting the same entry again: the log answers with one for its checkpoint of now.
 ///
 /// # Errors
 /// [`ProofError`] names the first check that failed.
@@ -105,6 +136,7 @@ pub fn verify_logged(
     predicate_type: &str,
     signer: Option<&SpkiKey>,
     anchors: &LogAnchors,
+    now: Timestamp,
 ) -> Result<LoggedEntry, ProofError> {
     anchors.check()?;
     let bundle = Bundle::parse(bundle)?;
@@ -114,19 +146,23 @@ pub fn verify_logged(
     let rebuilt = HashedRekord::of(&bundle.envelope, &signer);
     same_entry(&rebuilt.canonical_body(), &bundle.entry.canonicalized_body)?;
 
-    let checkpoint = verify_inclusion_in(&bundle, &rebuilt.leaf(), anchors)?;
+    let (checkpoint, witnessed_at) = verify_inclusion_in(&bundle, &rebuilt.leaf(), anchors, now)?;
     Ok(LoggedEntry {
         log_index: bundle.entry.log_index,
         tree_size: checkpoint.size,
         checkpoint_digest: Digest::of(bundle.entry.proof.checkpoint().as_bytes()),
         root: checkpoint.root,
+        witnessed_at,
         signer,
         artifact,
     })
 }
 
 fn verify_signer(bundle: &Bundle, pinned: Option<&SpkiKey>) -> Result<SpkiKey, ProofError> {
-    let stated = HashedRekord::parse(&bundle.entry.canonicalized_body)?.key;
+    // A certificate has no voice here: only managed keys are pinned (I1).
+    let stated = *HashedRekord::parse(&bundle.entry.canonicalized_body)?
+        .verifier
+        .key()?;
     let signer = pinned.copied().unwrap_or(stated);
     if signer != stated {
         return Err(ProofError::WrongSigner {
@@ -170,7 +206,8 @@ fn verify_inclusion_in(
     bundle: &Bundle,
     leaf: &Digest,
     anchors: &LogAnchors,
-) -> Result<Checkpoint, ProofError> {
+    now: Timestamp,
+) -> Result<(Checkpoint, Option<Timestamp>), ProofError> {
     let (entry, proof) = (&bundle.entry, &bundle.entry.proof);
     let same = |at, expected: String, found: String| {
         if expected == found {
@@ -184,7 +221,7 @@ fn verify_inclusion_in(
         anchors.log_id().to_string(),
         entry.log_id.to_string(),
     )?;
-    let checkpoint = anchors.verify_checkpoint(proof.checkpoint())?;
+    let (checkpoint, witnessed_at) = anchors.verify_witnessed(proof.checkpoint(), now)?;
     same(
         "logIndex",
         proof.log_index.to_string(),
@@ -211,7 +248,7 @@ fn verify_inclusion_in(
         what: "inclusion",
         source,
     })?;
-    Ok(checkpoint)
+    Ok((checkpoint, witnessed_at))
 }
 
 #[cfg(test)]

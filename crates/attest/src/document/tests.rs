@@ -4,7 +4,8 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use siegel_ident::{
-    ClusterId, ConfigDigest, Digest, EpochId, Measurement, PolicyDigest, ProgramDigest, Timestamp,
+    ClusterId, ConfigDigest, Digest, EpochId, Measurement, NamedKey, PolicyDigest, ProgramDigest,
+    Seconds, Timestamp, WitnessQuorum,
 };
 
 use super::*;
@@ -26,7 +27,7 @@ fn config() -> ClusterConfig {
         min_voters: 3,
         log_origin: "log.example/1".into(),
         log_key: [4; 32],
-        witnesses: 0,
+        witnesses: WitnessQuorum::none(),
         seed: None,
     }
 }
@@ -131,7 +132,7 @@ fn golden_bytes_and_digests() {
          [{{\"measurement\":\"{two}\",\"tee\":\"simulated\"}},\
          {{\"measurement\":\"{three}\",\"tee\":\"simulated\"}}],\"profile\":\"simulation\",\
          \"schema\":\"siegel/cluster-config/v1\",\"seed\":null,\"simulation_root\":\"{one}\",\
-         \"witnesses\":0}}"
+         \"witnesses\":{{\"max_age\":0,\"required\":0,\"witnesses\":[]}}}}"
     );
     let bytes = config().to_bytes().unwrap();
     assert_eq!(String::from_utf8(bytes.clone()).unwrap(), expected);
@@ -154,6 +155,19 @@ fn golden_bytes_and_digests() {
     );
 }
 
+fn quorum(required: u32) -> WitnessQuorum {
+    let witness = |n: u8| NamedKey {
+        name: format!("w{n}.example"),
+        operator: format!("operator {n}"),
+        key: [n; 32],
+    };
+    WitnessQuorum {
+        required,
+        max_age: Seconds(3600),
+        witnesses: (1..=2).map(witness).collect(),
+    }
+}
+
 // I11: a production cluster with any trace of the simulator, or a simulation without its root,
 // does not parse. I1: production needs two witnesses.
 #[test]
@@ -165,7 +179,7 @@ fn i11_profile_rules_of_a_cluster() {
     let production = || ClusterConfig {
         profile: Profile::Production,
         simulation_root: None,
-        witnesses: 2,
+        witnesses: quorum(2),
         ..config()
     };
     assert!(production().to_bytes().is_ok());
@@ -185,7 +199,14 @@ fn i11_profile_rules_of_a_cluster() {
     );
     refused(
         ClusterConfig {
-            witnesses: 1,
+            witnesses: quorum(1),
+            ..production()
+        },
+        "witnesses",
+    );
+    refused(
+        ClusterConfig {
+            witnesses: quorum(3),
             ..production()
         },
         "witnesses",

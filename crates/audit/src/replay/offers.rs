@@ -9,12 +9,11 @@ use super::World;
 use super::wrong::{Wrong, require};
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::item::Item;
 
 /// An offer in the log.
 pub(crate) struct LoggedOffer {
-    offer: KeyOffer,
-    index: u64,
+    pub(super) offer: KeyOffer,
+    pub(super) index: u64,
 }
 
 /// An epoch's key that evidence vouches for.
@@ -22,23 +21,6 @@ pub(crate) struct OfferedKey {
     pub(crate) bundle: KeyBundle,
     /// Place in the log.
     pub(crate) index: u64,
-}
-
-/// Reads an offer; it is judged when the rest is there.
-pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
-    match KeyOffer::parse(bytes) {
-        Ok(offer) => world.offers.push(LoggedOffer {
-            offer,
-            index: item.index,
-        }),
-        Err(e) => {
-            let message = format!(
-                "log entry {}: the key offer does not parse: {e}",
-                item.index
-            );
-            findings.error("key-offer-unreadable", "I2", message);
-        }
-    }
 }
 
 /// Checks each offer as a client does, and that all clients saw this log. `tree` is absent if the
@@ -121,9 +103,10 @@ fn checkpoint(
 ) -> Result<(), Wrong> {
     let (id, invariant) = ("key-bundle-misquotes", "I1");
     let note = &offer.checkpoint;
-    let checkpoint = anchors
-        .log
-        .verify_checkpoint(note)
+    // Seen by its witnesses at any time while clients could be shown it.
+    let log = anchors.log.aged(bundle.expires.since(bundle.not_before));
+    let checkpoint = log
+        .verify_checkpoint(note, bundle.expires)
         .map_err(|e| Wrong::new(id, invariant, e))?;
     let bound = Digest::of(note.as_bytes()) == bundle.checkpoint;
     require(bound, id, invariant, "the bundle names another checkpoint")?;

@@ -4,7 +4,7 @@ use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
 use siegel_ident::{
     Budget, ClusterId, Delta, Digest, Measurement, NanoRho, PolicyDigest, ProgramDigest, Seconds,
-    Secret, Timestamp,
+    Secret, Timestamp, WitnessQuorum,
 };
 use siegel_ledger::Receipt;
 use siegel_policy::{
@@ -19,6 +19,8 @@ use crate::{AuditAnchors, AuditReport, audit};
 
 /// When the first policy begins, and the first receipt is written.
 pub const START: u64 = 1_700_000_000;
+/// The auditor's clock.
+pub const NOW: Timestamp = Timestamp(START);
 /// How long keys live, in seconds.
 pub const TTL: u64 = 1000;
 /// The pipeline of both policies.
@@ -48,6 +50,19 @@ pub struct Scene {
 /// The key of every scene's log.
 pub fn log_key() -> LogKey {
     LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap()
+}
+
+/// A note that the scenes' log key signs, whatever it says.
+pub fn signed_note(size: u64, root: Digest) -> String {
+    let pair = ring::signature::Ed25519KeyPair::from_seed_unchecked(&[5; 32]).unwrap();
+    let checkpoint = siegel_translog::Checkpoint {
+        origin: ORIGIN.to_owned(),
+        size,
+        root,
+    };
+    let signature = pair.sign(checkpoint.note_text().as_bytes());
+    let signature = signature.as_ref().try_into().unwrap();
+    checkpoint.to_note(&log_key().public_key(), &signature)
 }
 
 /// A budget of so much ρ (nano-zCDP) and δ₀ (2⁻⁶⁴).
@@ -86,7 +101,7 @@ impl Scene {
             min_voters: 3,
             log_origin: origin,
             log_key: key,
-            witnesses: 0,
+            witnesses: WitnessQuorum::none(),
             seed: None,
         };
         let genesis = Genesis {
@@ -238,7 +253,7 @@ impl Scene {
 
     /// Audits the log as it stands, under [`Self::anchors`].
     pub async fn audit(&self) -> AuditReport {
-        audit(&LogReader::Open(self.log.clone()), &self.anchors())
+        audit(&LogReader::Open(self.log.clone()), &self.anchors(), NOW)
             .await
             .unwrap()
     }

@@ -1,5 +1,6 @@
 //! Endorsements that are not what a policy needs, each broken in one way.
 
+use crate::testing::NOW;
 use siegel_attest::Profile;
 use siegel_endorse::{Endorsement, Subject};
 use siegel_ident::{Digest, KeyDigest, Timestamp};
@@ -251,7 +252,7 @@ async fn i3_the_auditors_endorsers_count() {
             endorsers,
             ..scene.anchors()
         };
-        audit(&log, &anchors).await.unwrap()
+        audit(&log, &anchors, NOW).await.unwrap()
     };
     let ours = scene.endorser.key().digest();
     assert!(pinned(vec![ours, scene.author.key().digest()]).await.ok);

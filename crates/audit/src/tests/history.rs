@@ -1,5 +1,6 @@
 //! What a real ledger writes is good, in whatever order it is logged.
 
+use crate::testing::{NOW, START};
 use siegel_ident::Step;
 use siegel_translog::predicate;
 
@@ -64,6 +65,47 @@ async fn the_history_of_a_real_ledger_is_good() {
     );
 }
 
+/// How the budget stood after every receipt that changed it, and when runs began and ended. Catches a
+/// refund that the history leaves out, and a total that it does not lower.
+#[tokio::test]
+async fn the_budget_over_time_is_in_the_report() {
+    let scene = Scene::new();
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts).await;
+    let report = scene.audit().await;
+    let history = &report.budgets[0].history;
+    let stood: Vec<_> = history
+        .iter()
+        .map(|point| (point.at.0 - START, point.spent, point.total))
+        .collect();
+    let (first, second) = (budget(100, 50), budget(95, 50));
+    let spent = |runs: u64| budget(30 * runs, 6 * runs);
+    assert_eq!(
+        stood,
+        [
+            (0, spent(0), first),
+            (0, spent(1), first),
+            (0, spent(2), first),
+            (0, spent(1), first),
+            (100, spent(1), second),
+            (100, spent(2), second),
+            (100, spent(3), second),
+        ]
+    );
+    let [a, b, ..] = &report.runs[..] else {
+        panic!("four runs")
+    };
+    let ids: Vec<_> = history.iter().map(|point| point.run).collect();
+    assert_eq!(ids[..4], [None, Some(a.run), Some(b.run), Some(b.run)]);
+    assert_eq!(history.last().unwrap().spent, report.budgets[0].spent);
+    let times: Vec<_> = report
+        .runs
+        .iter()
+        .map(|run| (run.registered_at.0 - START, run.ended_at.unwrap().0 - START))
+        .collect();
+    assert_eq!(times, [(0, 0), (0, 0), (100, 100), (100, 10_100)]);
+}
+
 /// A courier that retries, or brings receipts out of order, harms nothing.
 #[tokio::test]
 async fn receipts_may_come_twice_and_in_any_order() {
@@ -93,9 +135,9 @@ async fn i17_the_expected_number_of_receipts_is_held_against_the_log() {
         ..scene.anchors()
     };
     let log = siegel_rekor::LogReader::Open(scene.log.clone());
-    assert!(audit(&log, &expect(None)).await.unwrap().ok);
-    assert!(audit(&log, &expect(Some(15))).await.unwrap().ok);
-    let short = audit(&log, &expect(Some(18))).await.unwrap();
+    assert!(audit(&log, &expect(None), NOW).await.unwrap().ok);
+    assert!(audit(&log, &expect(Some(15)), NOW).await.unwrap().ok);
+    let short = audit(&log, &expect(Some(18)), NOW).await.unwrap();
     assert_eq!(errors(&short), ["receipt-missing"]);
     assert_eq!(short.verdict, Verdict::NotTrustworthy);
     // A run is still open there, which is said and no error.

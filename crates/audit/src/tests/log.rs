@@ -1,8 +1,9 @@
 //! The log itself: empty, withheld, rewritten, another's.
 
+use crate::testing::NOW;
 use siegel_ident::Digest;
 use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
-use siegel_translog::predicate;
+use siegel_translog::{HashedRekord, Statement, Verifier, predicate};
 
 use super::{errors, ids};
 use crate::testing::{Scene, Signer, last_bundle, lived, log_key};
@@ -26,7 +27,7 @@ async fn what_the_anchors_leave_open_is_said() {
     scene.log_receipts(&receipts).await;
     let reader = LogReader::Open(scene.log.clone());
     let open = async |anchors: AuditAnchors| -> Vec<String> {
-        let report = audit(&reader, &anchors).await.unwrap();
+        let report = audit(&reader, &anchors, NOW).await.unwrap();
         assert_eq!(report.verdict, Verdict::Good);
         let said = report.findings.into_iter().map(|finding| finding.id);
         said.filter(|id| id.starts_with("anchors-")).collect()
@@ -91,6 +92,37 @@ async fn i17_a_withheld_payload_is_an_error() {
     }
 }
 
+/// I1. Catches: a certificate that lends a voice; an entry that breaks the audit, or is passed over.
+#[tokio::test]
+async fn i1_an_entry_with_a_certificate_is_named_and_has_no_voice() {
+    let scene = Scene::new();
+    scene.birth().await;
+    let statement = Statement::about("policy/other", b"{}", predicate::POLICY);
+    let envelope = scene.author.sign(&statement);
+    let verifier = Verifier::Certificate(b"not even DER".to_vec());
+    let record = HashedRekord::of_verifier(&envelope, verifier);
+    let entry = scene.log.submit(&record).await.unwrap();
+    let report = scene.audit().await;
+    assert!(report.ok);
+    let told = |id: &str| report.findings.iter().find(|found| found.id == id);
+    let finding = told("entry-with-certificate").unwrap();
+    assert_eq!(finding.severity, siegel_policy::Severity::Warning);
+    assert!(
+        finding
+            .message
+            .contains(&format!("entry {}", entry.log_index))
+    );
+    assert_eq!(report.entries.unreadable, 1);
+    assert_eq!(report.entries.policies, 0);
+    let anchors = AuditAnchors {
+        publishers: vec![scene.author.key().digest()],
+        ..scene.anchors()
+    };
+    let log = LogReader::Open(scene.log.clone());
+    let report = audit(&log, &anchors, NOW).await.unwrap();
+    assert_eq!(errors(&report), ["entry-with-certificate"]);
+}
+
 /// I1. Catches: an auditor that believes the checkpoint, or the entries, without comparing them.
 #[tokio::test]
 async fn i1_a_rewritten_entry_is_found() {
@@ -101,7 +133,7 @@ async fn i1_a_rewritten_entry_is_found() {
     scene.log_receipts(&receipts).await;
     let anchors = scene.anchors();
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-    assert!(audit(&folder, &anchors).await.unwrap().ok);
+    assert!(audit(&folder, &anchors, NOW).await.unwrap().ok);
 
     // The operator changes the last entry in its file.
     let path = last_bundle(dir.path());
@@ -112,7 +144,7 @@ async fn i1_a_rewritten_entry_is_found() {
     rewritten[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
     std::fs::write(&path, &rewritten).unwrap();
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-    let report = audit(&folder, &anchors).await.unwrap();
+    let report = audit(&folder, &anchors, NOW).await.unwrap();
     assert!(
         errors(&report).contains(&"log-rewritten"),
         "{:?}",
@@ -123,7 +155,7 @@ async fn i1_a_rewritten_entry_is_found() {
     // An entry held back.
     std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-    let report = audit(&folder, &anchors).await.unwrap();
+    let report = audit(&folder, &anchors, NOW).await.unwrap();
     assert!(
         errors(&report).contains(&"entries-withheld"),
         "{:?}",
@@ -148,7 +180,7 @@ async fn i1_a_log_must_grow_from_every_known_checkpoint() {
         known_checkpoints: vec![known],
         ..scene.anchors()
     };
-    let grown = audit(&LogReader::Open(scene.log.clone()), &anchors)
+    let grown = audit(&LogReader::Open(scene.log.clone()), &anchors, NOW)
         .await
         .unwrap();
     assert!(grown.ok, "{:#?}", grown.findings);
@@ -159,7 +191,7 @@ async fn i1_a_log_must_grow_from_every_known_checkpoint() {
     };
     rewritten.birth().await;
     for _ in 0..2 {
-        let report = audit(&LogReader::Open(rewritten.log.clone()), &anchors)
+        let report = audit(&LogReader::Open(rewritten.log.clone()), &anchors, NOW)
             .await
             .unwrap();
         assert_eq!(errors(&report), ["log-not-consistent"]);
@@ -178,14 +210,14 @@ async fn i1_another_logs_checkpoint_is_found() {
     scene.birth().await;
     let other = LogKey::generate(log_key().origin()).unwrap();
     let anchors = AuditAnchors::of(other.anchors());
-    let report = audit(&LogReader::Open(scene.log.clone()), &anchors)
+    let report = audit(&LogReader::Open(scene.log.clone()), &anchors, NOW)
         .await
         .unwrap();
     assert_eq!(errors(&report), ["checkpoint-invalid"]);
     assert_eq!(report.log.size, None);
     let mut witnessed = scene.anchors();
-    witnessed.log.witnesses = 2;
-    let refused = audit(&LogReader::Open(scene.log.clone()), &witnessed).await;
+    witnessed.log.witnesses.required = 2;
+    let refused = audit(&LogReader::Open(scene.log.clone()), &witnessed, NOW).await;
     assert!(matches!(refused, Err(AuditError::Anchors(_))));
 }
 
@@ -196,7 +228,7 @@ async fn an_unreachable_log_is_no_verdict() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let log = LogReader::new(&url).unwrap();
-    let result = audit(&log, &AuditAnchors::of(log_key().anchors())).await;
+    let result = audit(&log, &AuditAnchors::of(log_key().anchors()), NOW).await;
     assert!(matches!(result, Err(AuditError::Source(_))));
 }
 
@@ -215,13 +247,13 @@ async fn over_http_as_well() {
     ));
     let log = LogReader::new(&url).unwrap();
     assert_eq!(
-        audit(&log, &scene.anchors()).await.unwrap(),
+        audit(&log, &scene.anchors(), NOW).await.unwrap(),
         scene.audit().await
     );
     scene
         .publish_bare(&scene.author, predicate::POLICY, b"secret", true)
         .await;
-    let report = audit(&log, &scene.anchors()).await.unwrap();
+    let report = audit(&log, &scene.anchors(), NOW).await.unwrap();
     assert_eq!(errors(&report), ["payload-withheld"]);
     server.abort();
 }

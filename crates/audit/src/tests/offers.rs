@@ -1,5 +1,6 @@
 //! Key offers that are not what clients may believe, each broken in one way.
 
+use crate::testing::NOW;
 use std::sync::OnceLock;
 
 use siegel_ident::{ClusterId, Digest, EpochId, PolicyDigest, Timestamp};
@@ -22,7 +23,7 @@ async fn audited(quote: fn(&mut Quote)) -> AuditReport {
         }],
         ..scene.anchors()
     };
-    audit(&LogReader::Open(scene.log.clone()), &anchors)
+    audit(&LogReader::Open(scene.log.clone()), &anchors, NOW)
         .await
         .unwrap()
 }
@@ -216,7 +217,7 @@ async fn a_key_ahead_of_the_receipts_is_said() {
         }],
         ..scene.anchors()
     };
-    let all = audit(&log, &anchors).await.unwrap();
+    let all = audit(&log, &anchors, NOW).await.unwrap();
     assert_eq!(errors(&all), ["key-bundle-misquotes"]);
 }
 
@@ -230,7 +231,7 @@ async fn i11_evidence_under_another_root_is_found() {
         simulation_root: Some(Digest::from_bytes([6; 32])),
         ..scene.anchors()
     };
-    let report = audit(&LogReader::Open(scene.log.clone()), &anchors)
+    let report = audit(&LogReader::Open(scene.log.clone()), &anchors, NOW)
         .await
         .unwrap();
     assert!(found(

@@ -3,12 +3,12 @@
 use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
 use siegel_translog::predicate;
 
-use crate::testing::{Scene, Signer, last_bundle, log_key};
+use crate::testing::{NOW, Scene, Signer, last_bundle, log_key};
 use crate::{Search, SearchError, search};
 
 async fn endorsements(scene: &Scene) -> Result<Search, SearchError> {
     let log = LogReader::Open(scene.log.clone());
-    search(&log, &scene.anchors().log, predicate::ENDORSEMENT).await
+    search(&log, &scene.anchors().log, predicate::ENDORSEMENT, NOW).await
 }
 
 /// Catches: another kind returned, a signer mixed up, an entry passed over silently.
@@ -47,7 +47,7 @@ async fn i1_only_the_pinned_log_is_searched() {
     let log = LogReader::Open(scene.log.clone());
     let seed = siegel_ident::Secret::new([6; 32]);
     let other = LogKey::from_seed("log.example.test", &seed).unwrap();
-    let error = search(&log, &other.anchors(), predicate::ENDORSEMENT).await;
+    let error = search(&log, &other.anchors(), predicate::ENDORSEMENT, NOW).await;
     let error = error.unwrap_err();
     assert!(matches!(error, SearchError::Checkpoint(_)) && error.not_trustworthy());
 }
@@ -63,7 +63,7 @@ async fn i1_a_rewritten_log_is_not_searched() {
     let anchors = scene.anchors().log;
     let read = async || {
         let log = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
-        search(&log, &anchors, predicate::ENDORSEMENT).await
+        search(&log, &anchors, predicate::ENDORSEMENT, NOW).await
     };
     assert_eq!(read().await.unwrap().found.len(), 1);
     let path = last_bundle(dir.path());
@@ -75,4 +75,19 @@ async fn i1_a_rewritten_log_is_not_searched() {
         std::fs::write(&path, bad).unwrap();
         assert!(matches!(read().await, Err(SearchError::Rewritten)));
     }
+}
+
+/// Catches: entries that change places, get lost or come twice where jobs and chunks meet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_entries_keep_their_order() {
+    let scene = Scene::new();
+    for i in 0..1100u32 {
+        scene
+            .publish(&scene.author, predicate::ENDORSEMENT, &i.to_be_bytes())
+            .await;
+    }
+    let found = endorsements(&scene).await.unwrap().found;
+    let found: Vec<_> = found.into_iter().map(|f| (f.log_index, f.bytes)).collect();
+    let expected = (0..1100u32).map(|i| (u64::from(i), i.to_be_bytes().to_vec()));
+    assert_eq!(found, expected.collect::<Vec<_>>());
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use siegel_ident::{Digest, Secret};
 use siegel_rekor::{Log, LogKey, PolicySigner, RekorError, Storage};
-use siegel_translog::{HashedRekord, SpkiKey};
+use siegel_translog::{HashedRekord, SpkiKey, Verifier};
 
 /// Entries that are submitted at the same time while a log is filled.
 const AT_ONCE: u32 = 1024;
@@ -68,7 +68,7 @@ pub fn entry(key: SpkiKey, number: u32) -> HashedRekord {
     HashedRekord {
         digest: Digest::of(&number.to_be_bytes()),
         signature: number.to_be_bytes().repeat(18),
-        key,
+        verifier: Verifier::Key(key),
     }
 }
 

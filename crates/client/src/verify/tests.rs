@@ -124,7 +124,7 @@ fn i1_policy_for_another_log_or_more_witnesses() {
     assert_eq!(own(plan), "policy-witnesses");
     // Witnesses that cannot be checked yet are a refusal, not a silence.
     let mut world = World::honest();
-    world.config.log.witnesses = 2;
+    world.config.log.witnesses.required = 2;
     assert_eq!(world.outcome(), "policy-not-logged");
 }
 

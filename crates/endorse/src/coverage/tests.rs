@@ -150,7 +150,7 @@ fn i1_a_voice_must_be_in_the_log() {
     let bundle = log
         .publish(&signer, "e", &bytes, predicate::ENDORSEMENT)
         .unwrap();
-    let voice = Voice::proved(&bytes, &bundle, &log.anchors()).unwrap();
+    let voice = Voice::proved(&bytes, &bundle, &log.anchors(), Timestamp(0)).unwrap();
     assert_eq!(
         (voice.endorsement, voice.endorser),
         (document, signer.key().digest())
@@ -160,13 +160,13 @@ fn i1_a_voice_must_be_in_the_log() {
     let at = other.len() / 2;
     other[at] ^= 1;
     assert!(matches!(
-        Voice::proved(&other, &bundle, &log.anchors()),
+        Voice::proved(&other, &bundle, &log.anchors(), Timestamp(0)),
         Err(EndorseError::NotLogged(_))
     ));
     let as_policy = log
         .publish(&signer, "e", &bytes, predicate::POLICY)
         .unwrap();
-    assert!(Voice::proved(&bytes, &as_policy, &log.anchors()).is_err());
+    assert!(Voice::proved(&bytes, &as_policy, &log.anchors(), Timestamp(0)).is_err());
     let elsewhere = TestLog::new("log.example.org", [2; 32]);
-    assert!(Voice::proved(&bytes, &bundle, &elsewhere.anchors()).is_err());
+    assert!(Voice::proved(&bytes, &bundle, &elsewhere.anchors(), Timestamp(0)).is_err());
 }

@@ -20,7 +20,7 @@ fn config() -> ClusterConfig {
         min_voters: 3,
         log_origin: "log.example".to_owned(),
         log_key: [4; 32],
-        witnesses: 0,
+        witnesses: siegel_ident::WitnessQuorum::none(),
         seed: None,
     }
 }

@@ -28,7 +28,7 @@ fn genesis(log: &TestLog) -> Vec<u8> {
         min_voters: 3,
         log_origin: log.origin().to_owned(),
         log_key: log.key(),
-        witnesses: 0,
+        witnesses: siegel_ident::WitnessQuorum::none(),
         seed: None,
     };
     let cluster_key = *TestSigner::generate().unwrap().key().point();

@@ -126,7 +126,7 @@ impl World {
             min_voters: 3,
             log_origin: log.origin().to_owned(),
             log_key: log.key(),
-            witnesses: 0,
+            witnesses: siegel_ident::WitnessQuorum::none(),
             seed,
         };
         Self {

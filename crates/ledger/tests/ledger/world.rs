@@ -4,7 +4,8 @@ use siegel_attest::{ClusterConfig, Genesis, Profile};
 use siegel_endorse::Endorsement;
 use siegel_endorse::testing::of_policy;
 use siegel_ident::{
-    Budget, ConfigDigest, EpochId, Fencing, ObjectDigest, PolicyDigest, RequestId, RunId, Timestamp,
+    Budget, ConfigDigest, EpochId, Fencing, ObjectDigest, PolicyDigest, RequestId, RunId, Seconds,
+    Timestamp,
 };
 use siegel_ledger::{
     Applied, Done, EndorsementProof, Entry, Event, Ledger, Outcome, Receipt, Refusal,
@@ -12,7 +13,7 @@ use siegel_ledger::{
 };
 use siegel_policy::AccessPolicy;
 use siegel_translog::predicate;
-use siegel_translog::testing::{TestLog, TestSigner};
+use siegel_translog::testing::{TestLog, TestSigner, TestWitness};
 
 pub(crate) use crate::fixtures::*;
 
@@ -43,7 +44,7 @@ impl World {
         Self::with(|config| {
             config.profile = Profile::Production;
             config.simulation_root = None;
-            config.witnesses = 2;
+            config.witnesses = TestWitness::quorum(&[1, 2].map(TestWitness::new), 2, Seconds(600));
         })
     }
 
@@ -62,7 +63,7 @@ impl World {
                 min_voters: 3,
                 log_origin: log.origin().to_owned(),
                 log_key: log.key(),
-                witnesses: 0,
+                witnesses: siegel_ident::WitnessQuorum::none(),
                 seed: None,
             },
         };

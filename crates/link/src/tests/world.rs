@@ -35,7 +35,7 @@ pub(super) fn cluster() -> Arc<ClusterConfig> {
         min_voters: 1,
         log_origin: "log".into(),
         log_key: [0; 32],
-        witnesses: 0,
+        witnesses: siegel_ident::WitnessQuorum::none(),
         seed: None,
     })
 }

@@ -1,7 +1,7 @@
 //! I3: what is not named is not allowed. Each check is seen to refuse and to accept.
 
 use siegel_attest::{ClusterConfig, Profile, Role};
-use siegel_ident::{ClusterId, ConfigDigest, ProgramDigest, Timestamp};
+use siegel_ident::{ClusterId, ConfigDigest, ProgramDigest, Timestamp, WitnessQuorum};
 
 use crate::NotAllowed;
 use crate::testing::{measured, sample};
@@ -15,7 +15,7 @@ fn config() -> ClusterConfig {
         min_voters: 2,
         log_origin: "log.example.org".into(),
         log_key: [2; 32],
-        witnesses: 0,
+        witnesses: WitnessQuorum::none(),
         seed: None,
     }
 }
@@ -94,7 +94,7 @@ fn i3_cluster() {
     );
     let origin = check(&|c| c.log_origin = "other".into());
     assert!(matches!(origin, Err(NotAllowed::LogOrigin { .. })));
-    assert_eq!(check(&|c| c.witnesses = 5), Ok(()));
+    assert_eq!(check(&|c| c.witnesses.required = 5), Ok(()));
     let mut strict = sample();
     strict.log.witnesses = 3;
     assert!(matches!(

@@ -11,6 +11,7 @@ use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
 
+use super::tls;
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
 use crate::log::same_bytes;
@@ -21,7 +22,10 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A log at an `http://` URL.
+/// How this client names itself.
+const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
+
+/// A log at an `http://` or `https://` URL.
 #[derive(Clone, Debug)]
 pub struct LogClient {
     base: Url,
@@ -31,33 +35,25 @@ pub struct LogClient {
 }
 
 impl LogClient {
-    /// A client of the log at `url`. Nothing is sent yet.
+    /// A client of the log at `url`. Nothing is sent yet. For `https://` the system's certificate
+    /// authorities are trusted, or those in the file that `SSL_CERT_FILE` names.
     ///
     /// # Errors
-    /// [`RekorError::Https`]: TLS is not built yet. [`RekorError::Url`].
+    /// [`RekorError::Url`]; [`RekorError::Tls`] if there are no authorities to trust.
     pub fn new(url: &str) -> Result<Self, RekorError> {
-        let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
-        let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
-        match base.scheme() {
-            "http" => {}
-            "https" => return Err(RekorError::Https(url.to_owned())),
-            _ => return Err(bad("expected http://")),
-        }
-        if base.query().is_some() || base.fragment().is_some() {
-            return Err(bad("expected no query and no fragment"));
-        }
-        if !base.path().ends_with('/') {
-            base.set_path(&format!("{}/", base.path()));
-        }
-        let client = Client::builder()
-            .connect_timeout(CONNECT)
-            .timeout(ANSWER)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|source| RekorError::Network {
-                url: url.to_owned(),
-                source,
-            })?;
+        Self::trusting(url, None)
+    }
+
+    /// The same, but for `https://` only this authority is trusted (DER).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_root(url: &str, certificate: &[u8]) -> Result<Self, RekorError> {
+        Self::trusting(url, Some(certificate))
+    }
+
+    fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
+        let (base, client) = client_of(url, root)?;
         Ok(Self {
             base,
             client,
@@ -121,7 +117,15 @@ impl LogClient {
         envelope: &Envelope,
         key: &SpkiKey,
     ) -> Result<TlogEntry, RekorError> {
-        let record = HashedRekord::of(envelope, key);
+        self.submit_record(&HashedRekord::of(envelope, key)).await
+    }
+
+    /// Logs an entry, which may name a certificate. The same entry again returns the one that is
+    /// there.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub async fn submit_record(&self, record: &HashedRekord) -> Result<TlogEntry, RekorError> {
         let (url, request) = self.request(Method::POST, "api/v2/log/entries")?;
         let request = request
             .header("content-type", "application/json")
@@ -146,6 +150,21 @@ impl LogClient {
     /// Any error of the network or log.
     pub async fn checkpoint(&self) -> Result<String, RekorError> {
         let (url, request) = self.request(Method::GET, "api/v2/checkpoint")?;
+        self.text(url, request).await
+    }
+
+    /// The signed note that this very URL serves, unverified: a witness or a mirror may show the
+    /// log's checkpoint at any path.
+    ///
+    /// # Errors
+    /// Any error of the network or server.
+    pub async fn note(&self) -> Result<String, RekorError> {
+        let url = self.base.as_str().trim_end_matches('/').to_owned();
+        let request = self.client.get(&url);
+        self.text(url, request).await
+    }
+
+    async fn text(&self, url: String, request: RequestBuilder) -> Result<String, RekorError> {
         let bytes = self.bytes(&url, request, MAX_NOTE).await?;
         String::from_utf8(bytes).map_err(|_| RekorError::Answer {
             url,
@@ -242,7 +261,11 @@ impl LogClient {
         Ok((url, bytes))
     }
 
-    fn request(&self, method: Method, path: &str) -> Result<(String, RequestBuilder), RekorError> {
+    pub(super) fn request(
+        &self,
+        method: Method,
+        path: &str,
+    ) -> Result<(String, RequestBuilder), RekorError> {
         let url = self
             .base
             .join(path)
@@ -251,7 +274,7 @@ impl LogClient {
     }
 
     /// The answer to a request, repeated while the log is away and patience lasts.
-    async fn bytes(
+    pub(super) async fn bytes(
         &self,
         url: &str,
         request: RequestBuilder,
@@ -315,6 +338,37 @@ impl LogClient {
             }),
         }
     }
+}
+
+/// The folder that a URL names, and a client for it: of the system's certificate authorities, or of
+/// one root only.
+pub(crate) fn client_of(url: &str, root: Option<&[u8]>) -> Result<(Url, Client), RekorError> {
+    let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
+    let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
+    // Plain HTTP needs no roots, and no time to read them.
+    let tls = match base.scheme() {
+        "http" => tls::trusting_nobody()?,
+        "https" => tls::config(root)?,
+        _ => return Err(bad("expected http:// or https://")),
+    };
+    if base.query().is_some() || base.fragment().is_some() {
+        return Err(bad("expected no query and no fragment"));
+    }
+    if !base.path().ends_with('/') {
+        base.set_path(&format!("{}/", base.path()));
+    }
+    let client = Client::builder()
+        .user_agent(USER_AGENT)
+        .connect_timeout(CONNECT)
+        .timeout(ANSWER)
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_backend_preconfigured(tls)
+        .build()
+        .map_err(|source| RekorError::Network {
+            url: url.to_owned(),
+            source,
+        })?;
+    Ok((base, client))
 }
 
 /// The `message` of an error answer, or its beginning.

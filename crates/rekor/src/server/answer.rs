@@ -6,11 +6,41 @@ use axum::response::Response;
 
 use crate::error::RekorError;
 
-/// `{"code": <google.rpc code>, "message": …}`, as Rekor v2 answers.
-pub(super) fn error(error: &RekorError) -> Response {
-    let status = match error {
-        RekorError::Request(_)
+/// Says in more words what the body's message cannot, whose wording is Rekor's.
+const REASON: &str = "x-siegel-reason";
+
+/// `{"code": <google.rpc code>, "message": …}`.
+pub(crate) fn error(error: &RekorError) -> Response {
+    let status = status_of(error);
+    if status.is_server_error() {
+        tracing::error!(%error, %status, "request failed");
+    }
+    self::status(status, &error.to_string())
+}
+
+/// The same in Rekor's words, which are few; ours are in the header `x-siegel-reason` then.
+pub(super) fn entry_error(error: &RekorError) -> Response {
+    let message = match error {
+        RekorError::RequestType => "invalid type, must be hashedrekord",
+        RekorError::Request(_) | RekorError::Signature => "invalid hashedrekord request",
+        other => return self::error(other),
+    };
+    let mut response = status(status_of(error), message);
+    let words = error.to_string();
+    let visible = words.chars().filter(|c| matches!(c, ' '..='~')).take(300);
+    if let Ok(reason) = HeaderValue::from_str(&visible.collect::<String>()) {
+        response.headers_mut().insert(REASON, reason);
+    }
+    response
+}
+
+fn status_of(error: &RekorError) -> StatusCode {
+    match error {
+        RekorError::RequestType
+        | RekorError::Request(_)
         | RekorError::Signature
+        | RekorError::Certificate(_)
+        | RekorError::Timestamp(_)
         | RekorError::OtherBytes { .. }
         | RekorError::Proof(_) => StatusCode::BAD_REQUEST,
         RekorError::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
@@ -18,15 +48,21 @@ pub(super) fn error(error: &RekorError) -> Response {
         RekorError::StorageFull { .. } => StatusCode::INSUFFICIENT_STORAGE,
         RekorError::Busy | RekorError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    if status.is_server_error() {
-        tracing::error!(%error, %status, "request failed");
     }
-    self::status(status, &error.to_string())
+}
+
+/// No such path.
+pub(super) fn not_found() -> Response {
+    status(StatusCode::NOT_FOUND, "Not Found")
+}
+
+/// The path is there, but not for this method.
+pub(super) fn method_not_allowed() -> Response {
+    status(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
 }
 
 /// A status with a message.
-pub(super) fn status(status: StatusCode, message: &str) -> Response {
+pub(crate) fn status(status: StatusCode, message: &str) -> Response {
     let code = match status {
         s if s.is_success() => 0,
         StatusCode::BAD_REQUEST => 3,
@@ -45,12 +81,12 @@ pub(super) fn status(status: StatusCode, message: &str) -> Response {
 }
 
 /// A JSON document.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response {
+pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response {
     answer(status, "application/json", "no-store", body)
 }
 
 /// The checkpoint: it changes with every entry.
-pub(super) fn note(note: String) -> Response {
+pub(crate) fn note(note: String) -> Response {
     answer(
         StatusCode::OK,
         "text/plain; charset=utf-8",
@@ -59,8 +95,13 @@ pub(super) fn note(note: String) -> Response {
     )
 }
 
+/// Bytes of another kind that must be asked for anew.
+pub(super) fn fresh(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
+    answer(status, content_type, "no-store", body)
+}
+
 /// Bytes whose name fixes them for ever: tiles, entry bundles, archived objects.
-pub(super) fn immutable(bytes: Vec<u8>) -> Response {
+pub(crate) fn immutable(bytes: Vec<u8>) -> Response {
     let forever = "max-age=31536000, immutable";
     answer(StatusCode::OK, "application/octet-stream", forever, bytes)
 }

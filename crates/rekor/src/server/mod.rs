@@ -1,13 +1,17 @@
 //! The log over HTTP: the write and read API of Rekor v2, and the archive beside it.
 
-mod answer;
+pub(crate) mod answer;
+mod protojson;
 mod request;
+mod services;
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -18,25 +22,45 @@ use siegel_translog::tiles::Level;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+pub use services::Services;
+
 use crate::error::RekorError;
 use crate::log::Log;
+use crate::tsa::{self, TimestampAuthority};
 use crate::{MAX_ARCHIVED, MAX_REQUEST};
 
-/// Bodies in memory at the same time: bounds what many writers can take (I14).
-const BODIES: usize = 64;
+/// KiB of bodies in memory at the same time: bounds what many writers can take (I14). A body counts
+/// as long as its sender says it is, else as long as it may be.
+const BODIES_KIB: u32 = 64 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may take after the shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves `log` on `listener` until `shutdown` resolves; then ends open requests and returns.
+/// Serves `services` on `listener` until `shutdown` resolves; then ends open requests and returns.
 /// When it has returned and no other handle is left, the storage is closed.
 ///
 /// # Errors
 /// [`RekorError::Io`] if the listener fails.
 pub async fn serve(
     listener: TcpListener,
-    log: Log,
+    services: impl Into<Services>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RekorError> {
+    run(
+        listener,
+        router(services.into()),
+        "serving the log",
+        shutdown,
+    )
+    .await
+}
+
+/// Serves any of this crate's servers until `shutdown` resolves; then ends open requests.
+pub(crate) async fn run(
+    listener: TcpListener,
+    router: Router,
+    what: &'static str,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
     let (asked, was_asked) = tokio::sync::oneshot::channel::<()>();
@@ -44,7 +68,7 @@ pub async fn serve(
         shutdown.await;
         let _ = asked.send(());
     };
-    let serving = axum::serve(listener, router(log)).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
     let deadline = async {
         // An error means that the server ended by itself and dropped the other side.
         if was_asked.await.is_ok() {
@@ -55,7 +79,7 @@ pub async fn serve(
     };
     tokio::select! {
         done = serving => {
-            done.map_err(|source| RekorError::Io { what: "serving the log".into(), source })
+            done.map_err(|source| RekorError::Io { what: what.into(), source })
         }
         () = deadline => Ok(()),
     }
@@ -63,28 +87,28 @@ pub async fn serve(
 
 struct Context {
     log: Log,
+    timestamps: Option<TimestampAuthority>,
     bodies: Semaphore,
 }
 
 type Shared = State<Arc<Context>>;
 
-fn router(log: Log) -> Router {
+fn router(services: Services) -> Router {
     let context = Arc::new(Context {
-        log,
-        bodies: Semaphore::new(BODIES),
+        log: services.log,
+        timestamps: services.timestamps,
+        bodies: room_for_bodies(),
     });
     Router::new()
         .route("/api/v2/log/entries", post(add_entry))
         .route("/api/v2/checkpoint", get(checkpoint))
         .route("/api/v2/tile/{*path}", get(tile))
         .route("/archive/{digest}", get(archive_get).put(archive_put))
-        .fallback(|| async { answer::error(&RekorError::NotFound("this path".into())) })
-        .method_not_allowed_fallback(|| async {
-            answer::status(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "this path has no such method",
-            )
-        })
+        .route("/api/v1/timestamp", post(timestamp))
+        .route("/api/v1/timestamp/certchain", get(certchain))
+        .route("/healthz", get(healthz))
+        .fallback(|| async { answer::not_found() })
+        .method_not_allowed_fallback(|| async { answer::method_not_allowed() })
         .with_state(context)
 }
 
@@ -97,8 +121,34 @@ async fn add_entry(State(context): Shared, body: Body) -> Response {
     };
     match added.await {
         Ok(json) => answer::json(StatusCode::CREATED, json),
+        Err(error) => answer::entry_error(&error),
+    }
+}
+
+async fn timestamp(State(context): Shared, body: Body) -> Response {
+    let Some(authority) = &context.timestamps else {
+        return answer::not_found();
+    };
+    let answered = async {
+        let body = context.read(body, "the request", tsa::MAX_QUERY).await?;
+        authority.answer(&body)
+    };
+    match answered.await {
+        Ok(reply) => answer::fresh(StatusCode::CREATED, tsa::REPLY_TYPE, reply),
         Err(error) => answer::error(&error),
     }
+}
+
+async fn certchain(State(context): Shared) -> Response {
+    let Some(authority) = &context.timestamps else {
+        return answer::not_found();
+    };
+    let chain = authority.chain_pem().into_bytes();
+    answer::fresh(StatusCode::OK, tsa::CHAIN_TYPE, chain)
+}
+
+async fn healthz() -> Response {
+    answer::json(StatusCode::OK, b"{\"status\":\"SERVING\"}".to_vec())
 }
 
 async fn checkpoint(State(context): Shared) -> Response {
@@ -144,26 +194,65 @@ async fn archive_put(State(context): Shared, Path(name): Path<String>, body: Bod
 }
 
 impl Context {
-    /// Reads a body of at most `max` bytes, while at most [`BODIES`] are being read.
     async fn read(
         &self,
         body: Body,
         what: &'static str,
         max: usize,
     ) -> Result<Vec<u8>, RekorError> {
-        let _turn = self.bodies.acquire().await.map_err(|_| RekorError::Busy)?;
-        match tokio::time::timeout(BODY_TIME, to_bytes(body, max)).await {
-            Ok(Ok(bytes)) => Ok(bytes.into()),
-            // The one other cause is a sender who broke off, who reads no answer.
-            Ok(Err(_)) => Err(RekorError::TooLong { what, max }),
-            Err(_) => Err(RekorError::Request(format!(
-                "{what} did not arrive within 30 s"
-            ))),
-        }
+        read_body(&self.bodies, body, what, max).await
     }
 }
 
-fn parse_digest(name: &str) -> Result<Digest, RekorError> {
+/// Room for bodies, in KiB: bounds what many senders can take (I14).
+pub(crate) fn room_for_bodies() -> Semaphore {
+    Semaphore::new(BODIES_KIB as usize)
+}
+
+/// Reads a body of at most `max` bytes, once there is room for it.
+pub(crate) async fn read_body(
+    bodies: &Semaphore,
+    body: Body,
+    what: &'static str,
+    max: usize,
+) -> Result<Vec<u8>, RekorError> {
+    let stated = body.size_hint().upper().unwrap_or(u64::MAX);
+    let kib = (stated.min(max as u64) / 1024 + 1) as u32;
+    let turn = bodies.acquire_many(kib.min(BODIES_KIB)).await;
+    let _turn = turn.map_err(|_| RekorError::Busy)?;
+    match tokio::time::timeout(BODY_TIME, collect(body, what, max)).await {
+        Ok(result) => result,
+        Err(_) => Err(RekorError::Request(format!(
+            "{what} did not arrive within 30 s"
+        ))),
+    }
+}
+
+/// The bytes of a body. What is too long is read on for a while, or its sender would see a broken
+/// connection instead of the answer.
+async fn collect(body: Body, what: &'static str, max: usize) -> Result<Vec<u8>, RekorError> {
+    let (mut bytes, mut total) = (Vec::new(), 0usize);
+    let mut body = pin!(body);
+    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        // The sender broke off, and reads no answer.
+        let frame = frame.map_err(|e| RekorError::Request(format!("{what}: {e}")))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        total = total.saturating_add(data.len());
+        if total <= max {
+            bytes.extend_from_slice(&data);
+        } else if total > max.saturating_mul(4) {
+            break;
+        }
+    }
+    if total > max {
+        return Err(RekorError::TooLong { what, max });
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn parse_digest(name: &str) -> Result<Digest, RekorError> {
     name.parse()
         .map_err(|e| RekorError::Request(format!("{e}")))
 }

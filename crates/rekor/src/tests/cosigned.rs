@@ -50,7 +50,10 @@ async fn a_checkpoint_is_published_with_its_cosignatures() {
     assert_eq!(asked.len(), 5);
     let mut before = None;
     for ((note, size, proof), entry) in asked.iter().zip(&entries) {
-        let checkpoint = key().anchors().verify_checkpoint(note).unwrap();
+        let checkpoint = key()
+            .anchors()
+            .verify_checkpoint(note, siegel_ident::Timestamp(0))
+            .unwrap();
         assert_eq!(checkpoint.size, *size);
         // Catches a proof from a tree that does not have the new entries yet.
         let (from, root) = before.unwrap_or((0, siegel_translog::merkle::empty_root()));

@@ -90,7 +90,10 @@ async fn many_writers_at_once_get_proofs_for_exactly_their_checkpoint() {
 async fn an_empty_log_has_a_checkpoint_and_no_entries() {
     let served = Served::start(memory()).await;
     let note = served.client.checkpoint().await.unwrap();
-    let checkpoint = key().anchors().verify_checkpoint(&note).unwrap();
+    let checkpoint = key()
+        .anchors()
+        .verify_checkpoint(&note, siegel_ident::Timestamp(0))
+        .unwrap();
     assert_eq!(
         (checkpoint.size, checkpoint.root),
         (0, merkle::empty_root())
@@ -114,7 +117,10 @@ async fn entries_lead_to_the_checkpoint_over_http_folder_and_handle() {
     }
     let served = Served::start(log.clone()).await;
     let note = served.client.checkpoint().await.unwrap();
-    let checkpoint = key().anchors().verify_checkpoint(&note).unwrap();
+    let checkpoint = key()
+        .anchors()
+        .verify_checkpoint(&note, siegel_ident::Timestamp(0))
+        .unwrap();
     let folder = FolderLog::open(dir.path()).unwrap();
     for reader in [
         LogReader::Http(served.client.clone()),

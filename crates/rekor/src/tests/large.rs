@@ -12,7 +12,7 @@ fn made_up(key: SpkiKey, range: std::ops::Range<u32>) -> Vec<HashedRekord> {
     let record = |i: u32| HashedRekord {
         digest: Digest::of(&i.to_be_bytes()),
         signature: i.to_be_bytes().repeat(18),
-        key,
+        verifier: siegel_translog::Verifier::Key(key),
     };
     range.map(record).collect()
 }

@@ -7,16 +7,23 @@ mod http;
 mod large;
 mod recovery;
 mod refusals;
+mod requests;
+mod theirs;
+mod timestamps;
+mod tls;
 
 use std::sync::Arc;
 
-use siegel_ident::Secret;
-use siegel_translog::{Envelope, HashedRekord, LoggedEntry, Statement, predicate, verify_logged};
+use siegel_ident::{Secret, Timestamp};
+use siegel_translog::{
+    Envelope, HashedRekord, LoggedEntry, SpkiKey, Statement, predicate, verify_logged,
+};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::{Log, LogClient, LogKey, PolicySigner, RekorError, Storage, serve};
+use crate::tsa::certificate::{Plan, leaf};
+use crate::{Log, LogClient, LogKey, PolicySigner, RekorError, Services, Storage, serve};
 
 const ORIGIN: &str = "log.example.test";
 
@@ -65,8 +72,26 @@ fn verify(bundle: &[u8], i: u32) -> LoggedEntry {
         predicate::POLICY,
         None,
         &key().anchors(),
+        siegel_ident::Timestamp(0),
     )
     .unwrap()
+}
+
+/// A certificate in DER for the key.
+fn certificate(key: &SpkiKey) -> Vec<u8> {
+    let plan = Plan {
+        organization: "a made-up authority",
+        not_before: Timestamp(1_000),
+        not_after: Timestamp(2_000_000_000),
+    };
+    leaf(&plan, &PolicySigner::generate().unwrap(), key, &[1]).unwrap()
+}
+
+/// An HTTP client without our own's strictness. (This build of it has no TLS of its own.)
+fn plain_client() -> reqwest::Client {
+    let tls = crate::client::trusting_nobody().unwrap();
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    builder.build().unwrap()
 }
 
 /// A served log on a free port of this machine.
@@ -77,14 +102,14 @@ struct Served {
 }
 
 impl Served {
-    async fn start(log: Log) -> Self {
+    async fn start(services: impl Into<Services>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move {
             let _ = stopped.await;
         };
-        let done = tokio::spawn(serve(listener, log, shutdown));
+        let done = tokio::spawn(serve(listener, services.into(), shutdown));
         Self {
             client: LogClient::new(&url).unwrap(),
             stop,

@@ -90,7 +90,7 @@ pub(super) async fn look_up(
     let at = source.log.as_str();
     let reader = LogReader::new(at)
         .map_err(|why| Failure::usage("no-such-log", at, why, "name a log's URL or its folder"))?;
-    let read = siegel_audit::voices(&reader, &anchors).await;
+    let read = siegel_audit::voices(&reader, &anchors, now).await;
     let read = read.map_err(|why| match why {
         AuditError::Checkpoint(_) => {
             let help = "are these the anchors of this log?";

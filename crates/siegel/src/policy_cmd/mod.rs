@@ -7,6 +7,7 @@ pub mod build;
 pub mod check;
 mod endorsed;
 pub mod files;
+mod general;
 pub mod publish;
 pub mod show;
 #[cfg(test)]
@@ -56,7 +57,7 @@ pub async fn policy(args: PolicyArgs, json: bool, now: Option<u64>) -> Result<Ex
         PolicyCommand::Build(args) => print(&build::build(&args, now)?, json),
         PolicyCommand::Check(args) => print(&check::check(&args, now)?, json),
         PolicyCommand::Show(args) => print(&show::show(&args, now).await?, json),
-        PolicyCommand::Publish(args) => print(&publish::publish(&args).await?, json),
+        PolicyCommand::Publish(args) => print(&publish::publish(&args, now).await?, json),
     }
 }
 

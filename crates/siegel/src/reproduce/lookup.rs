@@ -74,12 +74,12 @@ impl Source {
                 .findings
                 .push(Finding::new(Severity::Error, "other-log", "I1", message));
         }
-        if !self.has(policy).await? {
+        if !self.has(policy, now).await? {
             let message = "this policy is not in the log: no client takes it";
             let finding = Finding::new(Severity::Error, "policy-not-logged", "I1", message);
             looked.findings.push(finding);
         }
-        let voices = self.voices(&mut looked.findings).await?;
+        let voices = self.voices(&mut looked.findings, now).await?;
         let (best, findings) = expected::for_policy(policy, &voices, now);
         looked.findings.extend(findings);
         if let Some(voice) = best {
@@ -102,7 +102,7 @@ impl Source {
             return self.policy(&policy, now).await;
         }
         let mut looked = Looked::default();
-        let voices = self.voices(&mut looked.findings).await?;
+        let voices = self.voices(&mut looked.findings, now).await?;
         let Some(voice) = expected::for_file(digest, &voices) else {
             let message = format!(
                 "{digest} is neither a policy in this log's archive nor a binary that an endorsement names"
@@ -118,17 +118,17 @@ impl Source {
     }
 
     /// Whether exactly this policy stands in the log.
-    async fn has(&self, policy: &Policy) -> Result<bool, Failure> {
-        let logged = self.search(predicate::POLICY).await?;
+    async fn has(&self, policy: &Policy, now: Timestamp) -> Result<bool, Failure> {
+        let logged = self.search(predicate::POLICY, now).await?;
         Ok(logged
             .found
             .iter()
             .any(|found| found.bytes == policy.bytes()))
     }
 
-    async fn search(&self, kind: &str) -> Result<Search, Failure> {
+    async fn search(&self, kind: &str, now: Timestamp) -> Result<Search, Failure> {
         let log = &self.anchors.log;
-        let search = siegel_audit::search(&self.reader, log, kind).await;
+        let search = siegel_audit::search(&self.reader, log, kind, now).await;
         search.map_err(|why| {
             let exit = match why.not_trustworthy() {
                 true => Exit::NotTrustworthy,
@@ -146,9 +146,13 @@ impl Source {
 
     /// All endorsements of the log by keys that the anchors pin, if they pin any. One that does not
     /// parse vouches for nothing, and is said.
-    async fn voices(&self, findings: &mut Vec<Finding>) -> Result<Vec<Voice>, Failure> {
+    async fn voices(
+        &self,
+        findings: &mut Vec<Finding>,
+        now: Timestamp,
+    ) -> Result<Vec<Voice>, Failure> {
         let log = &self.anchors.log;
-        let search = self.search(predicate::ENDORSEMENT).await?;
+        let search = self.search(predicate::ENDORSEMENT, now).await?;
         let mut warn = |id: &str, message: String| {
             findings.push(Finding::new(Severity::Warning, id, "I1", message));
         };
@@ -158,7 +162,7 @@ impl Source {
                 format!("{count} entries of the log cannot be read: siegel audit says why");
             warn("entries-unreadable", message);
         }
-        if log.witnesses == 0 {
+        if log.witnesses.is_none() {
             let message =
                 "UNWITNESSED: nobody but the log's operator vouches that all see this log";
             warn("log-unwitnessed", message.to_owned());

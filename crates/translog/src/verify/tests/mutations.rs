@@ -1,10 +1,10 @@
 //! One bundle, bent in every way that we could think of.
 
-use super::{ARTIFACT, Logged, ORIGIN};
+use super::{ARTIFACT, Logged, NOW, ORIGIN};
 use crate::dsse::Envelope;
 use crate::testing::{TestLog, TestSigner};
 use crate::{
-    Bundle, HashedRekord, InclusionProof, LogAnchors, ProofError, Statement, predicate,
+    Bundle, HashedRekord, InclusionProof, LogAnchors, ProofError, Statement, Verifier, predicate,
     verify_logged,
 };
 
@@ -159,7 +159,14 @@ fn i2_every_flipped_bit_of_the_bundle_is_refused() {
             let mut bytes = good.bundle.clone();
             bytes[at] ^= 1 << bit;
             assert!(good.verify(&bytes).is_err(), "byte {at} bit {bit}");
-            let open = verify_logged(&bytes, ARTIFACT, predicate::POLICY, None, &good.anchors);
+            let open = verify_logged(
+                &bytes,
+                ARTIFACT,
+                predicate::POLICY,
+                None,
+                &good.anchors,
+                NOW,
+            );
             assert!(open.is_err(), "byte {at} bit {bit}, no pinned signer");
         }
     }
@@ -190,7 +197,7 @@ fn i2_the_entry_must_be_the_one_of_this_envelope() {
     let logged = Bundle::parse(&good.log.log(&first, &signer.key()).unwrap()).unwrap();
     let verify = |bundle: &Bundle, anchors: &LogAnchors| {
         let bytes = bundle.to_json().unwrap();
-        verify_logged(&bytes, ARTIFACT, predicate::POLICY, None, anchors)
+        verify_logged(&bytes, ARTIFACT, predicate::POLICY, None, anchors, NOW)
     };
     assert!(verify(&logged, &good.anchors).is_ok());
     let swapped = Bundle {
@@ -214,6 +221,34 @@ fn i2_the_entry_must_be_the_one_of_this_envelope() {
     ));
 }
 
+/// I1. Catches: a policy proof whose entry names a certificate, though all else is right.
+#[test]
+fn i1_an_entry_with_a_certificate_proves_no_policy() {
+    let mut good = Logged::new();
+    let signer = TestSigner::generate().unwrap();
+    let payload = Statement::about("policy/demo", ARTIFACT, predicate::POLICY)
+        .to_bytes()
+        .unwrap();
+    let envelope = signer.sign(payload).unwrap();
+    let verifier = Verifier::Certificate(signer.key().spki_der());
+    let record = HashedRekord::of_verifier(&envelope, verifier);
+    let entry = good.log.append(record.canonical_body());
+    let bundle = Bundle::new(envelope, &signer.key(), entry)
+        .to_json()
+        .unwrap();
+    for pinned in [None, Some(&signer.key())] {
+        let read = verify_logged(
+            &bundle,
+            ARTIFACT,
+            predicate::POLICY,
+            pinned,
+            &good.anchors,
+            NOW,
+        );
+        assert!(matches!(read, Err(ProofError::Key(_))), "{read:?}");
+    }
+}
+
 /// Catches: a signature of one key with an entry that names another.
 #[test]
 fn i1_the_signature_must_be_of_the_key_in_the_entry() {
@@ -227,7 +262,14 @@ fn i1_the_signature_must_be_of_the_key_in_the_entry() {
         .unwrap();
     let envelope = owner.sign(payload).unwrap();
     let bundle = good.log.log(&envelope, &thief.key()).unwrap();
-    let read = verify_logged(&bundle, ARTIFACT, predicate::POLICY, None, &good.anchors);
+    let read = verify_logged(
+        &bundle,
+        ARTIFACT,
+        predicate::POLICY,
+        None,
+        &good.anchors,
+        NOW,
+    );
     assert!(matches!(read, Err(ProofError::Signature { .. })));
 }
 
@@ -263,7 +305,14 @@ fn i2_a_payload_that_is_no_statement_is_refused() {
     ] {
         let envelope: Envelope = signer.sign(bad.into_bytes()).unwrap();
         let bundle = good.log.log(&envelope, &signer.key()).unwrap();
-        let read = verify_logged(&bundle, ARTIFACT, predicate::POLICY, None, &good.anchors);
+        let read = verify_logged(
+            &bundle,
+            ARTIFACT,
+            predicate::POLICY,
+            None,
+            &good.anchors,
+            NOW,
+        );
         assert!(read.is_err());
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use siegel_ident::{Digest, json};
 
+use super::NOW;
 use crate::encoding::from_b64;
 use crate::merkle::{leaf_hash, verify_inclusion};
 use crate::{Bundle, Checkpoint, HashedRekord, LogAnchors, verify_logged};
@@ -64,17 +65,26 @@ fn the_sample_bundle_verifies_as_far_as_the_format_allows() {
     assert_eq!(anchors.log_id(), digest(&log["logId"]["keyId"]));
 
     let record = HashedRekord::parse(&bundle.entry.canonicalized_body).unwrap();
-    assert_eq!(record, HashedRekord::of(&bundle.envelope, &record.key));
-    assert_eq!(bundle.hint, record.key.hint());
-    bundle.envelope.verify(&record.key).unwrap();
-    let checkpoint = super::super::verify_inclusion_in(&bundle, &record.leaf(), &anchors).unwrap();
+    let key = *record.verifier.key().unwrap();
+    assert_eq!(record, HashedRekord::of(&bundle.envelope, &key));
+    assert_eq!(bundle.hint, key.hint());
+    bundle.envelope.verify(&key).unwrap();
+    let inclusion = super::super::verify_inclusion_in(&bundle, &record.leaf(), &anchors, NOW);
+    let (checkpoint, _) = inclusion.unwrap();
     assert_eq!((bundle.entry.log_index, checkpoint.size), (3, 7));
 
     let statement: Value = serde_json::from_slice(&bundle.envelope.payload).unwrap();
     let artifact = json::to_canonical(&statement["predicate"]["policy"]).unwrap();
     let kind = statement["predicateType"].as_str().unwrap();
-    let strict =
-        verify_logged(&bundle.to_json().unwrap(), &artifact, kind, None, &anchors).unwrap_err();
+    let strict = verify_logged(
+        &bundle.to_json().unwrap(),
+        &artifact,
+        kind,
+        None,
+        &anchors,
+        NOW,
+    )
+    .unwrap_err();
     assert!(strict.to_string().contains("in-toto statement"), "{strict}");
 }
 
