@@ -79,7 +79,16 @@ fn seal_gives_the_figures_of_every_suite_and_size() {
 fn log_gives_appends_and_proofs_beside_raw_syncs() {
     let folder = env!("CARGO_TARGET_TMPDIR");
     let output = bench(&[
-        "log", "--json", "--seconds", "1", "--clients", "4", "--entries", "300", "--folder", folder,
+        "log",
+        "--json",
+        "--seconds",
+        "1",
+        "--clients",
+        "4",
+        "--entries",
+        "300",
+        "--folder",
+        folder,
     ]);
     assert!(output.status.success(), "{output:?}");
     let keys = [
@@ -103,7 +112,13 @@ fn log_gives_appends_and_proofs_beside_raw_syncs() {
 
     let output = bench(&["log", "--open", "--json", "--entries", "5000"]);
     assert!(output.status.success(), "{output:?}");
-    let keys = ["entries", "fill_s", "open_s", "bytes_per_entry", "peak_bytes"];
+    let keys = [
+        "entries",
+        "fill_s",
+        "open_s",
+        "bytes_per_entry",
+        "peak_bytes",
+    ];
     figures(&object(&output)["log"], &keys);
 }
 
