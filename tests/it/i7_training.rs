@@ -46,6 +46,7 @@ async fn killed(
     let bounds = Bounds {
         workers: 2,
         kms: 3,
+        witnesses: 2,
         rounds: ROUNDS,
     };
     let orders = kills.iter().map(|(who, step)| format!("{who}:step={step}"));

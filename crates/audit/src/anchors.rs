@@ -21,9 +21,17 @@ pub struct AuditAnchors {
     /// the report says so. A policy can add a demand, it chooses no anchors (I3).
     #[serde(default)]
     pub endorsers: Vec<KeyDigest>,
+    /// Keys that may sign policies, programs, genesis documents and key offers. With some pinned, an
+    /// entry that is signed by nobody known, or of an unknown kind, is an error; else it is said.
+    #[serde(default)]
+    pub publishers: Vec<KeyDigest>,
     /// Checkpoints of this log seen earlier, or by others: the log must have grown from each.
     #[serde(default)]
     pub known_checkpoints: Vec<KnownCheckpoint>,
+    /// Where others show what they see of this log: a URL that ends in `checkpoint`, a mirror's or
+    /// log's URL, a log's folder, or a file with a signed note.
+    #[serde(default)]
+    pub observers: Vec<String>,
 }
 
 /// A cluster that must be in the log.
@@ -56,7 +64,9 @@ impl AuditAnchors {
             clusters: Vec::new(),
             simulation_root: None,
             endorsers: Vec::new(),
+            publishers: Vec::new(),
             known_checkpoints: Vec::new(),
+            observers: Vec::new(),
         }
     }
 }

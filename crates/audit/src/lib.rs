@@ -7,23 +7,28 @@
 //! audit cannot see.
 
 mod anchors;
+mod audit;
 mod findings;
-mod gather;
-mod item;
+mod follow;
+mod read;
 mod replay;
 mod report;
 mod search;
-mod source;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
+mod voices;
+mod witnessed;
 
 pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
-pub use gather::{AuditError, Voices, audit, voices};
+pub use audit::{Audit, AuditError, Audited, audit};
+pub use follow::{Evidence, Place, Seen, SignedNote, State, StateError, StateFolder};
 pub use report::{
-    AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport, RunReport,
-    RunState, Verdict,
+    AccountReport, AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport,
+    RunReport, RunState, Verdict,
 };
 pub use search::{Found, Search, SearchError, search};
+pub use voices::{Voices, voices};
+pub use witnessed::WitnessReport;
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,12 @@
 //! Artifacts of one kind in a log, for those who need no verdict on the rest of it.
 
+use std::sync::Arc;
+
 use siegel_ident::{KeyDigest, Timestamp};
 use siegel_rekor::{LogReader, RekorError};
-use siegel_translog::{
-    Checkpoint, HashedRekord, LogAnchors, ProofError, SpkiKey, Statement, Tree, dsse, merkle,
-};
+use siegel_translog::{LogAnchors, ProofError};
 
-/// Entries read at a time.
-const CHUNK: u64 = 1024;
-/// Entries whose bytes are fetched at the same time.
-const AT_ONCE: usize = 32;
+use crate::read::{self, ReadError, Signed, Unread, fetch, signed};
 
 /// What a search found in a log that is the pinned one, read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,8 +59,17 @@ impl SearchError {
     }
 }
 
-/// Reads a log to its end and returns the artifacts whose statement has this predicate type. That the
-/// entries together are what the signed checkpoint covers is checked first (I1).
+impl From<ReadError> for SearchError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Source(e) => Self::Source(e),
+            ReadError::Broken(e) => Self::Broken(e),
+        }
+    }
+}
+
+/// Reads a log to its end and returns the artifacts whose statement has this predicate type: of a log
+/// whose entries together are what its signed checkpoint covers (I1).
 ///
 /// # Errors
 /// [`SearchError`].
@@ -78,95 +84,53 @@ pub async fn search(
     let checkpoint = anchors
         .verify_checkpoint(&note, now)
         .map_err(SearchError::Checkpoint)?;
-    let bodies = read(log, &checkpoint).await?;
     let mut search = Search {
         size: checkpoint.size,
         ..Search::default()
     };
-    for (index, chunk) in (0..).step_by(AT_ONCE).zip(bodies.chunks(AT_ONCE)) {
-        let tasks: Vec<_> = (index..)
-            .zip(chunk.iter().cloned())
-            .map(|(index, body)| {
-                let (log, wanted) = (log.clone(), predicate_type.to_owned());
-                tokio::spawn(async move { open(&log, index, &body, &wanted).await })
-            })
-            .collect();
-        for task in tasks {
-            match task.await? {
-                Ok(found) => search.found.extend(found),
-                Err(Unread::Entry) => search.unreadable += 1,
-                Err(Unread::Source(why)) => return Err(why.into()),
-            }
-        }
+    let wanted = Arc::<str>::from(predicate_type);
+    let open = move |log, index, body| find(log, index, body, wanted.clone());
+    let take = |found| match found {
+        Ok(found) => search.found.extend(found),
+        Err(Unreadable) => search.unreadable += 1,
+    };
+    let reading = read::read(log, checkpoint.size, open, take).await?;
+    match reading.is_whole(&checkpoint) {
+        true => Ok(search),
+        false => Err(SearchError::Rewritten),
     }
-    Ok(search)
 }
 
-/// The entries' bodies, which have exactly the checkpoint's root.
-async fn read(log: &LogReader, checkpoint: &Checkpoint) -> Result<Vec<Vec<u8>>, SearchError> {
-    let mut tree = Tree::new();
-    let mut bodies = Vec::new();
-    while tree.size() < checkpoint.size {
-        let to = checkpoint.size.min(tree.size() + CHUNK);
-        let chunk = match log.entries(tree.size(), to).await {
-            Ok(chunk) if !chunk.is_empty() => chunk,
-            Ok(_) | Err(RekorError::Damaged(_) | RekorError::NotFound(_)) => {
-                return Err(SearchError::Rewritten);
-            }
-            Err(why) => return Err(why.into()),
-        };
-        for body in &chunk {
-            tree.push(merkle::leaf_hash(body));
-        }
-        bodies.extend(chunk);
+/// Something is wrong with the entry.
+struct Unreadable;
+
+async fn find(
+    log: LogReader,
+    index: u64,
+    body: Vec<u8>,
+    wanted: Arc<str>,
+) -> Result<Result<Option<Found>, Unreadable>, RekorError> {
+    match artifact(&log, index, &body, &wanted).await {
+        Ok(found) => Ok(Ok(found)),
+        Err(Unread::Entry(_)) => Ok(Err(Unreadable)),
+        Err(Unread::Source(why)) => Err(why),
     }
-    if tree.size() == checkpoint.size && tree.root() == checkpoint.root {
-        return Ok(bodies);
-    }
-    Err(SearchError::Rewritten)
 }
 
-enum Unread {
-    /// Something is wrong with the entry.
-    Entry,
-    /// The source failed, which says nothing about the entry.
-    Source(RekorError),
-}
-
-async fn open(
+async fn artifact(
     log: &LogReader,
     index: u64,
     body: &[u8],
     wanted: &str,
 ) -> Result<Option<Found>, Unread> {
-    let record = HashedRekord::parse(body).map_err(|_| Unread::Entry)?;
-    let pae = log.archive_get(&record.digest).await.map_err(unread)?;
-    // Who vouches for a certificate is not known here: such an entry has no voice (I1).
-    let signer = *record.verifier.key().map_err(|_| Unread::Entry)?;
-    let statement = statement(&signer, &record, &pae).map_err(|_| Unread::Entry)?;
+    let Signed { signer, statement } = signed(log, index, body).await?;
     if statement.predicate_type != wanted {
         return Ok(None);
     }
-    let bytes = log.archive_get(&statement.digest).await.map_err(unread)?;
+    let bytes = fetch(log, index, &statement.digest, "artifact", "I1").await?;
     Ok(Some(Found {
         log_index: index,
         signer: signer.digest(),
         bytes,
     }))
-}
-
-fn statement(signer: &SpkiKey, record: &HashedRekord, pae: &[u8]) -> Result<Statement, ProofError> {
-    signer.verify(pae, &record.signature)?;
-    Statement::parse(dsse::payload_of_pae(pae)?)
-}
-
-fn unread(why: RekorError) -> Unread {
-    match why {
-        RekorError::NotFound(_)
-        | RekorError::OtherBytes { .. }
-        | RekorError::TooLong { .. }
-        | RekorError::Refused { .. }
-        | RekorError::Damaged(_) => Unread::Entry,
-        why => Unread::Source(why),
-    }
 }

@@ -1,4 +1,4 @@
-//! A whole pipeline: log, depot, key service, workers, root, in either mode behind one API.
+//! A whole pipeline: log, witnesses, depot, key service, workers, root, in either mode behind one API.
 
 mod birth;
 mod kms;
@@ -15,6 +15,7 @@ use siegel_ident::Digest;
 use siegel_keys::KmsNode;
 use siegel_link::{Endpoint, Net};
 use siegel_platform::Clock;
+use siegel_rekor::WitnessAt;
 use tokio::sync::mpsc;
 
 use crate::binaries::NodeBinaries;
@@ -34,6 +35,7 @@ pub struct Cluster {
     genesis: Vec<u8>,
     measured: Vec<MeasuredBinary>,
     log: Endpoint,
+    witnesses: Vec<WitnessAt>,
     depot: Endpoint,
     kms: Vec<KmsNode>,
     workers: Vec<Endpoint>,
@@ -54,7 +56,7 @@ pub struct MeasuredBinary {
     pub reference: ReferenceValue,
 }
 
-/// Who holds which part: in process mode log and depot may still be threads.
+/// Who holds which part: in process mode log, witnesses and depot may still be threads.
 pub(crate) struct Parts {
     threads: Threads,
     supervisor: Supervisor,
@@ -62,7 +64,7 @@ pub(crate) struct Parts {
 }
 
 impl Cluster {
-    /// Brings everything up in order of birth (log, depot, key service and its genesis, workers,
+    /// Brings everything up in order of birth (witnesses, log, depot, key service and its genesis, workers,
     /// root) and returns when all of it is ready.
     pub async fn start(mode: Mode, options: Options) -> Result<Self, FleetError> {
         Box::pin(birth::start(mode, options)).await
@@ -71,6 +73,11 @@ impl Cluster {
     /// Base URL of the log and archive.
     pub fn log_url(&self) -> String {
         format!("http://{}", self.log)
+    }
+
+    /// The witnesses of the log, and where they are.
+    pub fn witnesses(&self) -> &[WitnessAt] {
+        &self.witnesses
     }
 
     /// Where the depot listens.
@@ -244,7 +251,7 @@ impl Parts {
 }
 
 impl Mode {
-    /// Processes from these binaries; log and depot as `command serve … --launched`, or as tasks of
+    /// Processes from these binaries; log, witnesses and depot as `command serve … --launched`, or as tasks of
     /// this process where there is no command.
     pub fn processes(binaries: NodeBinaries, command: Option<PathBuf>) -> Self {
         let binaries = Box::new(binaries);

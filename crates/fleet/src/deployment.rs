@@ -2,7 +2,9 @@
 
 mod endorse;
 
-use siegel_attest::{Genesis, KeyBundle, Profile, TrustAnchors};
+use std::sync::Arc;
+
+use siegel_attest::{ClusterConfig, Genesis, KeyBundle, Profile, TrustAnchors};
 use siegel_client::{ClientConfig, EndorsementProof};
 use siegel_endorse::{Build, Endorsement};
 use siegel_ident::{Budget, Delta, EpochId, KeyDigest, NanoRho, Seconds};
@@ -82,7 +84,9 @@ impl Deployment {
         let endorser = PolicySigner::load_or_create(&endorser_file).map_err(log_error)?;
         let log = LogClient::new(&cluster.log_url()).map_err(log_error)?;
         let (net, kms) = (cluster.net(), cluster.kms());
-        let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?;
+        let clock = Arc::clone(cluster.clock());
+        let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?
+            .with_log_anchors(anchors(cluster.config()), Arc::new(move || clock.now()));
         let (genesis, genesis_published) = operator.publish_genesis().await?;
         let trail = ReceiptTrail::of(&genesis)?;
         let mut deployment = Self {
@@ -185,7 +189,7 @@ impl Deployment {
         Ok(published)
     }
 
-    /// What clients fetch: documents, proofs, and the key of the policy's present epoch.
+    /// What clients fetch: documents, fresh proofs, and the key of the policy's present epoch.
     ///
     /// # Errors
     /// [`DeploymentError`] of key service or log.
@@ -200,12 +204,18 @@ impl Deployment {
                 what: "key bundle",
                 why: why.to_string(),
             })?;
+        let published = self.operator.refreshed(published).await?;
+        let genesis = self.operator.refreshed(&self.genesis_published).await?;
+        let mut endorsements = Vec::new();
+        for endorsement in self.endorsements(policy) {
+            endorsements.push(proof(&self.operator.refreshed(endorsement).await?));
+        }
         let offer = OfferBytes {
-            policy: published.bytes.clone(),
-            policy_bundle: published.bundle.clone(),
-            endorsements: self.endorsements(policy).iter().map(proof).collect(),
-            genesis: self.genesis_published.bytes.clone(),
-            genesis_bundle: self.genesis_published.bundle.clone(),
+            policy: published.bytes,
+            policy_bundle: published.bundle,
+            endorsements,
+            genesis: genesis.bytes,
+            genesis_bundle: genesis.bundle,
             key_bundle: stapled.bundle,
             key_bundle_signature: stapled.signature,
             evidence: stapled.evidence,
@@ -242,10 +252,17 @@ impl Deployment {
         }
     }
 
-    /// Name and key of this deployment's log.
+    /// Name, key and witnesses of this deployment's log.
     pub fn log_anchors(&self) -> LogAnchors {
-        let config = self.cluster.config();
-        LogAnchors::unwitnessed(&config.log_origin, config.log_key)
+        anchors(self.cluster.config())
+    }
+}
+
+fn anchors(config: &ClusterConfig) -> LogAnchors {
+    LogAnchors {
+        origin: config.log_origin.clone(),
+        key: config.log_key,
+        witnesses: config.witnesses.clone(),
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Bounds {
     pub workers: u32,
     /// Nodes of the key service.
     pub kms: u32,
+    /// Witnesses of the log.
+    pub witnesses: u32,
     /// Steps of the run.
     pub rounds: u64,
 }
@@ -80,7 +82,7 @@ pub enum KillFault {
     /// A role that does not exist.
     #[error(
         "there is no role {0:?}; roles are root, worker#N, kms#N, kms-leader, kms-follower, depot, \
-         log"
+         log, witness#N"
     )]
     Role(String),
     /// A role of which there are several.

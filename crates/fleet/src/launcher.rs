@@ -117,7 +117,7 @@ pub fn config_digest(part: Part, config: &[u8]) -> Result<Option<ConfigDigest>, 
         why,
     };
     match part {
-        Part::Log | Part::Depot => Ok(None),
+        Part::Log | Part::Witness | Part::Depot => Ok(None),
         Part::Kms | Part::Worker => {
             ClusterConfig::parse(config).map_err(|e| refuse(e.to_string()))?;
             let kms = ConfigDigest::of(config);

@@ -1,17 +1,22 @@
-//! Log and depot as processes: untrusted and unmeasured, but started and ended like the others.
+//! Log, witnesses and depot as processes: untrusted and unmeasured, but started and ended like the others.
 //!
-//! `siegel serve log --launched` and `siegel serve depot --launched` are
-//! `siegel_platform::run_node` around these two.
+//! `siegel serve log --launched` and its like for `depot` and `witness` are
+//! `siegel_platform::run_node` around these.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use siegel_depot::{Depot, Limits, Store};
-use siegel_ident::json;
+use siegel_ident::{Seconds, json};
 use siegel_link::{Endpoint, Net};
 use siegel_platform::Platform;
-use siegel_rekor::{Log, LogKey, Services, Storage};
+use siegel_rekor::{
+    Log, LogKey, Now, RekorError, Services, Storage, Witness, WitnessAt, WitnessLog, Witnesses,
+    Witnessing,
+};
+use tokio::net::TcpListener;
 
 /// Longest configuration, bytes.
 const CONFIG_MAX: usize = 1 << 16;
@@ -29,6 +34,29 @@ pub struct LogConfig {
     pub key_file: PathBuf,
     /// Where entries and archive lie; in memory if absent.
     pub folder: Option<PathBuf>,
+    /// Who is asked to cosign its checkpoints.
+    pub witnesses: Vec<WitnessAt>,
+    /// A cosignature of this age is renewed.
+    pub refresh: Seconds,
+}
+
+/// Start configuration of a witness.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WitnessConfig {
+    /// `siegel/witness-config/v1`.
+    pub schema: String,
+    /// Its name in signature lines.
+    pub name: String,
+    /// File with its private key; made together with the state folder.
+    pub key_file: PathBuf,
+    /// What it has cosigned.
+    pub state: PathBuf,
+    /// The name of the log that it watches.
+    pub origin: String,
+    /// The log's key.
+    #[serde(with = "siegel_ident::hex_serde")]
+    pub log_key: [u8; 32],
 }
 
 /// Start configuration of the depot.
@@ -41,7 +69,7 @@ pub struct DepotConfig {
     pub store: String,
 }
 
-/// Why log or depot could not serve. The words are for the operator; both are his.
+/// Why a part could not serve. The words are for the operator; all of them are his.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
@@ -56,7 +84,7 @@ pub enum PartError {
         /// What is wrong.
         cause: String,
     },
-    /// The log.
+    /// The log or a witness.
     #[error(transparent)]
     Log(#[from] siegel_rekor::RekorError),
     /// The depot.
@@ -69,18 +97,63 @@ pub async fn serve_log(platform: Platform) -> Result<(), PartError> {
     let config: LogConfig = read(&platform, LogConfig::SCHEMA)?;
     let key = LogKey::load_or_create(&config.origin, &config.key_file)?;
     let storage = config.folder.map_or(Storage::Memory, Storage::Folder);
-    let log = Log::open(&storage, key)?;
-    let services = Services::beside_key(log, &config.key_file)?;
+    let witnesses = Arc::new(Witnesses::new(&config.witnesses)?);
+    let log = Log::open_with(&storage, key, Arc::clone(&witnesses) as _)?;
+    let services = Services::beside_key(log.clone(), &config.key_file)?;
+    let listener = listen(&platform).await?;
+    let (kept, now) = (log, clock(&platform));
+    tokio::select! {
+        served = siegel_rekor::serve(listener, services, std::future::pending()) => Ok(served?),
+        () = witnesses.keep_fresh(&kept, config.refresh, &now) => Ok(()),
+    }
+}
+
+/// Serves a witness over HTTP until it is dropped. `Ready` holds `127.0.0.1:PORT`. It goes by the
+/// clock of its platform.
+pub async fn serve_witness(platform: Platform) -> Result<(), PartError> {
+    let config: WitnessConfig = read(&platform, WitnessConfig::SCHEMA)?;
+    let witness = config.open(clock(&platform))?;
+    let listener = listen(&platform).await?;
+    Ok(siegel_rekor::serve_witness(listener, witness, std::future::pending()).await?)
+}
+
+impl WitnessConfig {
+    /// The value of `schema`.
+    pub const SCHEMA: &'static str = "siegel/witness-config/v1";
+
+    /// Opens the witness, or makes its key and state.
+    ///
+    /// # Errors
+    /// [`RekorError`], as [`Witness::open`].
+    pub fn open(&self, now: Now) -> Result<Witness, RekorError> {
+        let log = WitnessLog {
+            origin: self.origin.clone(),
+            key: self.log_key,
+        };
+        let with = Witnessing {
+            name: &self.name,
+            key_file: &self.key_file,
+            state: &self.state,
+            logs: &[log],
+        };
+        Witness::open(&with, now)
+    }
+}
+
+fn clock(platform: &Platform) -> Now {
+    let clock = Arc::clone(&platform.clock);
+    Arc::new(move || clock.now())
+}
+
+async fn listen(platform: &Platform) -> Result<TcpListener, PartError> {
     let listen = &platform.start.listen;
     let refuse = |cause: std::io::Error| PartError::Listen {
         endpoint: listen.clone(),
         cause: cause.to_string(),
     };
-    let listener = tokio::net::TcpListener::bind(listen)
-        .await
-        .map_err(refuse)?;
+    let listener = TcpListener::bind(listen).await.map_err(refuse)?;
     platform.ready(listener.local_addr().map_err(refuse)?);
-    Ok(siegel_rekor::serve(listener, services, std::future::pending()).await?)
+    Ok(listener)
 }
 
 /// Serves the depot until it is dropped, over the store that its configuration names.

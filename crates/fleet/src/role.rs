@@ -8,6 +8,8 @@ use std::str::FromStr;
 pub enum Part {
     /// The transparency log and its archive.
     Log,
+    /// A witness of the log.
+    Witness,
     /// The untrusted store.
     Depot,
     /// A key service node.
@@ -23,6 +25,7 @@ impl Part {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Log => "log",
+            Self::Witness => "witness",
             Self::Depot => "depot",
             Self::Kms => "kms",
             Self::Worker => "worker",
@@ -30,18 +33,18 @@ impl Part {
         }
     }
 
-    /// Name of the measured binary, which is also its `argv[0]`; none for log and depot.
+    /// Name of the measured binary, which is also its `argv[0]`; none for log, witnesses and depot.
     pub const fn binary(self) -> Option<&'static str> {
         match self {
             Self::Kms => Some("siegel-kms"),
             Self::Worker => Some("siegel-worker"),
             Self::Root => Some("siegel-root"),
-            Self::Log | Self::Depot => None,
+            Self::Log | Self::Witness | Self::Depot => None,
         }
     }
 }
 
-/// One process: `kms#2`, `worker#1`; log, depot and root are `#1` and written without it.
+/// One process: `kms#2`, `worker#1`, `witness#2`; log, depot and root are `#1` and written without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessName {
     /// What it does.
@@ -65,7 +68,9 @@ impl ProcessName {
 impl fmt::Display for ProcessName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part {
-            Part::Kms | Part::Worker => write!(f, "{}#{}", self.part.as_str(), self.number),
+            Part::Kms | Part::Worker | Part::Witness => {
+                write!(f, "{}#{}", self.part.as_str(), self.number)
+            }
             Part::Log | Part::Depot | Part::Root => f.write_str(self.part.as_str()),
         }
     }
@@ -75,11 +80,17 @@ impl FromStr for ProcessName {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (part, number) = text.split_once('#').unwrap_or((text, "1"));
-        let parts = [Part::Log, Part::Depot, Part::Kms, Part::Worker, Part::Root];
-        let part = parts.into_iter().find(|p| p.as_str() == part);
+        let singles = [Part::Log, Part::Depot, Part::Root];
+        let parts = [Part::Witness, Part::Kms, Part::Worker];
+        let part = singles
+            .into_iter()
+            .chain(parts)
+            .find(|p| p.as_str() == part);
         let number = number.parse().ok().filter(|n| *n > 0);
         part.zip(number)
             .map(|(part, number)| Self { part, number })
-            .ok_or_else(|| format!("{text:?} is not log, depot, root, kms#N or worker#N"))
+            .ok_or_else(|| {
+                format!("{text:?} is not log, depot, root, kms#N, worker#N or witness#N")
+            })
     }
 }

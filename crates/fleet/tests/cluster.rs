@@ -178,6 +178,8 @@ async fn a_taken_port_is_named() {
         origin: "log".into(),
         key_file: dir.path().join("key.pem"),
         folder: None,
+        witnesses: Vec::new(),
+        refresh: siegel_ident::Seconds(600),
     };
     let depot = DepotConfig {
         schema: DepotConfig::SCHEMA.into(),

@@ -30,6 +30,7 @@ fn plan(text: &str) -> KillPlan {
     let bounds = Bounds {
         workers: 2,
         kms: 3,
+        witnesses: 2,
         rounds: 3,
     };
     KillPlan::parse(&[text], bounds).unwrap()

@@ -43,6 +43,7 @@ async fn run(mode: Mode, kills: &[&str]) -> (Vec<u8>, Vec<u64>, Chronicle) {
     let bounds = Bounds {
         workers: 2,
         kms: 3,
+        witnesses: 2,
         rounds: 2,
     };
     let plan = KillPlan::parse(kills, bounds).unwrap();

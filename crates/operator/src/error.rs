@@ -22,6 +22,18 @@ pub enum OperatorError {
         /// The cause.
         source: siegel_rekor::RekorError,
     },
+    /// Too few witnesses have cosigned what the log answers, for as long as was waited.
+    #[error(
+        "{errand}: {source}; waited {waited_s} s for the witnesses of the log. Are they running?"
+    )]
+    Unwitnessed {
+        /// What was being done.
+        errand: &'static str,
+        /// What is missing.
+        source: siegel_translog::ProofError,
+        /// How long was waited.
+        waited_s: u64,
+    },
     /// The depot refused or did not answer.
     #[error("{errand}: {source}")]
     Depot {

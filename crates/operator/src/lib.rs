@@ -6,7 +6,9 @@
 
 mod endorse;
 mod error;
+mod nonce;
 mod operator;
+mod proof;
 mod publish;
 mod receipts;
 mod release;

@@ -7,12 +7,14 @@ use siegel_ident::RequestId;
 use siegel_keys::{Courier, KmsNode};
 use siegel_link::depot::DepotClient;
 use siegel_link::{Endpoint, Net};
-use siegel_rekor::{LogClient, PolicySigner};
+use siegel_rekor::{LogClient, Now, PolicySigner};
+use siegel_translog::{LogAnchors, SpkiKey};
 
 use crate::OperatorError;
+use crate::proof::LogView;
 
 /// How long depot and log are waited for while they are away: a restart takes a second or two (I8).
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a root is waited for, counted from the last news of the run.
 const ROOT_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -25,6 +27,7 @@ pub struct Operator {
     pub(crate) root: Endpoint,
     pub(crate) root_patience: Duration,
     pub(crate) signer: PolicySigner,
+    pub(crate) view: Option<LogView>,
 }
 
 impl Operator {
@@ -52,7 +55,17 @@ impl Operator {
             root: root.clone(),
             root_patience: ROOT_PATIENCE,
             signer,
+            view: None,
         })
+    }
+
+    /// Looks at what the log answers as its verifiers will: a proof or checkpoint without the witnesses
+    /// that these anchors require is asked for again, for as long as a part that is away is waited
+    /// for. Without this the operator carries whatever it gets.
+    #[must_use]
+    pub fn with_log_anchors(mut self, anchors: LogAnchors, now: Now) -> Self {
+        self.view = Some(LogView { anchors, now });
+        self
     }
 
     /// Waits for a root that is away no longer than this since the last news of the run.
@@ -60,6 +73,11 @@ impl Operator {
     pub fn with_root_patience(mut self, patience: Duration) -> Self {
         self.root_patience = patience;
         self
+    }
+
+    /// The key that signs what this operator publishes.
+    pub fn publisher(&self) -> SpkiKey {
+        self.signer.key()
     }
 
     /// The log.

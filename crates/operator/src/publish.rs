@@ -72,7 +72,8 @@ impl Operator {
     }
 
     /// Registers a published policy with the key service, with the endorsements that it demands;
-    /// none for a policy that demands none.
+    /// none for a policy that demands none. Old proofs are
+    /// made fresh first.
     ///
     /// # Errors
     /// [`OperatorError::Kms`] with the rule that it breaks.
@@ -82,7 +83,11 @@ impl Operator {
         endorsements: &[Published],
     ) -> Result<(), OperatorError> {
         let errand = "registering the policy";
-        let proofs: Vec<_> = endorsements.iter().map(Published::proof).collect();
+        let policy = self.refreshed(policy).await?;
+        let mut proofs = Vec::new();
+        for endorsement in endorsements {
+            proofs.push(self.refreshed(endorsement).await?.proof());
+        }
         self.courier
             .register_policy(self.request(), &policy.bytes, &policy.bundle, &proofs)
             .await
@@ -113,12 +118,7 @@ impl Operator {
         &self,
         policy: PolicyDigest,
     ) -> Result<(StapledBundle, String), OperatorError> {
-        let errand = "fetching the checkpoint";
-        let checkpoint = self
-            .log
-            .checkpoint()
-            .await
-            .map_err(|source| OperatorError::Log { errand, source })?;
+        let checkpoint = self.checkpoint().await?;
         let errand = "fetching the key bundle";
         let stapled = self
             .courier
@@ -139,7 +139,7 @@ impl Operator {
         Ok((stapled, checkpoint))
     }
 
-    async fn publish(
+    pub(crate) async fn publish(
         &self,
         name: &str,
         predicate_type: &str,
@@ -166,6 +166,7 @@ impl Operator {
             .publish(&envelope, &signer.key(), &bytes)
             .await
             .map_err(failed)?;
+        let bundle = self.fresh(errand, bundle).await?;
         let log_index = index_of(&bundle)?;
         Ok(Published {
             bytes,

@@ -100,6 +100,7 @@ impl Operator {
             .publish(&envelope, &trail.signer, body)
             .await
             .map_err(|source| OperatorError::Log { errand, source })?;
+        let bundle = self.fresh(errand, bundle).await?;
         let log_index = index_of(&bundle)?;
         trail.next += 1;
         trail.carried.push(CarriedReceipt {

@@ -48,7 +48,7 @@ impl Operator {
         Ok((plaintext, receipt.log_index))
     }
 
-    /// The data key of a release, on a receipt's bundle.
+    /// The data key of a release, on a receipt's bundle. An old proof is made fresh first.
     ///
     /// # Errors
     /// [`OperatorError::Kms`] with the rule that refuses it.
@@ -59,8 +59,9 @@ impl Operator {
         bundle: &[u8],
     ) -> Result<Secret<32>, OperatorError> {
         let errand = "opening the release";
+        let bundle = self.fresh(errand, bundle.to_vec()).await?;
         self.courier
-            .open_release(self.request(), run, step, bundle)
+            .open_release(self.request(), run, step, &bundle)
             .await
             .map_err(|source| OperatorError::Kms { errand, source })
     }

@@ -8,12 +8,31 @@ use crate::access::{Adjacency, ColumnKind, Mechanism, Recipient, Unit};
 use crate::{AccessPolicy, Decimal};
 
 /// Says what the policy allows, promises and demands, for someone who has never read one. Starts
-/// with INSECURE SIMULATION and UNWITNESSED where they apply (I1, I11).
+/// with INSECURE SIMULATION, UNWITNESSED and SIMULATED WITNESSES where they apply (I1, I11).
 pub fn explain(policy: &AccessPolicy) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_all(policy, &mut text);
     text
+}
+
+/// What the policy promises, alone: a sentence or two each.
+pub fn promises(policy: &AccessPolicy) -> Vec<String> {
+    let mut text = String::new();
+    let _ = promise(policy, &mut text);
+    let mut promises: Vec<String> = Vec::new();
+    // Below the title each point begins with a dash; what does not goes on with the point before.
+    for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
+        match (line.strip_prefix("- "), promises.last_mut()) {
+            (Some(point), _) => promises.push(point.to_owned()),
+            (None, Some(point)) => {
+                point.push(' ');
+                point.push_str(line.trim());
+            }
+            (None, None) => promises.push(line.trim().to_owned()),
+        }
+    }
+    promises
 }
 
 fn write_all(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
@@ -33,6 +52,11 @@ fn warnings(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     if policy.is_unwitnessed() {
         out.write_str(
             "UNWITNESSED: only the log's operator vouches that everyone sees the same log.\n",
+        )?;
+    }
+    if policy.has_simulated_witnesses() {
+        out.write_str(
+            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log.\n",
         )?;
     }
     if policy.is_simulation() || policy.is_unwitnessed() {
@@ -224,7 +248,7 @@ mod tests {
         assert!(text.contains("\nUNWITNESSED"), "{text}");
         let text = explain(&production());
         assert!(
-            !text.contains("INSECURE") && !text.contains("UNWITNESSED"),
+            !text.contains("INSECURE") && !text.contains("WITNESSE"),
             "{text}"
         );
         let mut lone = sample();
@@ -234,6 +258,24 @@ mod tests {
             text.contains("INSECURE") && !text.contains("UNWITNESSED"),
             "{text}"
         );
+        assert!(text.contains("\nSIMULATED WITNESSES"), "{text}");
+    }
+
+    /// Catches a promise that is lost, split or joined on the way into a list.
+    #[test]
+    fn promises_are_those_of_the_explanation() {
+        let policy = sample();
+        let text = explain(&policy);
+        let promises = promises(&policy);
+        assert_eq!(promises.len(), 6, "{promises:#?}");
+        assert!(promises[1].contains("(2, 0.000001) (someone who holds"));
+        for promise in promises {
+            assert!(!promise.starts_with("- "), "{promise}");
+            for part in promise.split(" (someone") {
+                let part = part.trim_end_matches(')');
+                assert!(text.contains(part), "{part}");
+            }
+        }
     }
 
     /// Everything a reader decides on is in the words.

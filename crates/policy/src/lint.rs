@@ -1,13 +1,17 @@
 //! What parses but should be looked at.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use siegel_attest::{Profile, ReferenceValue, TeeKind};
-use siegel_ident::Seconds;
+use siegel_ident::{PolicyDigest, Seconds};
 
 use crate::finding::Severity::{self, Error, Info, Warning};
 use crate::{AccessPolicy, Finding};
 
 /// Above this, ε promises little (a common line for user-level guarantees).
 const EPSILON_LARGE: f64 = 8.0;
+/// Above this, ε promises nothing: one in e^50 is no doubt.
+const EPSILON_HUGE: f64 = 50.0;
 /// Above this, δ is too large for a population of a million.
 const DELTA_LARGE: f64 = 1e-5;
 const KEY_TTL_LONG: Seconds = Seconds(24 * 3600);
@@ -25,6 +29,47 @@ pub fn lint(policy: &AccessPolicy) -> Vec<Finding> {
     .concat();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
+}
+
+/// What policies mean together: a budget belongs to one pipeline, so whoever uploads the same data to
+/// several pays for each.
+pub fn lint_together(policies: &[&AccessPolicy]) -> Vec<Finding> {
+    let replaced: BTreeSet<_> = policies.iter().filter_map(|p| p.predecessor).collect();
+    // A pipeline's newest policies; two of one pipeline are no second budget.
+    let newest = policies.iter().filter(|policy| {
+        let digest = policy.to_bytes().map(|bytes| PolicyDigest::of(&bytes));
+        !digest.is_ok_and(|digest| replaced.contains(&digest))
+    });
+    let mut groups: Vec<(&AccessPolicy, BTreeMap<&str, f64>)> = Vec::new();
+    for policy in newest {
+        let same = |first: &AccessPolicy| {
+            first.kms.cluster_id == policy.kms.cluster_id && first.input == policy.input
+        };
+        let at = groups.iter().position(|(first, _)| same(first));
+        let at = at.unwrap_or_else(|| {
+            groups.push((policy, BTreeMap::new()));
+            groups.len() - 1
+        });
+        if let Some((_, pipelines)) = groups.get_mut(at) {
+            let epsilon = pipelines.entry(&policy.pipeline).or_default();
+            *epsilon = epsilon.max(policy.privacy.epsilon.nearest());
+        }
+    }
+    let several = groups
+        .into_iter()
+        .filter(|(_, pipelines)| pipelines.len() > 1);
+    several
+        .map(|(_, pipelines)| {
+            let names: Vec<&str> = pipelines.keys().copied().collect();
+            let sum: f64 = pipelines.values().sum();
+            let message = format!(
+                "pipelines {} take the same input at one cluster: whoever uploads to all of them is \
+                 protected by their sum only, epsilon = {sum}",
+                names.join(", ")
+            );
+            Finding::new(Warning, "pipelines-overlap", "I6", message)
+        })
+        .collect()
 }
 
 fn trust(policy: &AccessPolicy) -> Vec<Finding> {
@@ -53,6 +98,13 @@ fn trust(policy: &AccessPolicy) -> Vec<Finding> {
             "UNWITNESSED: nobody but the operator vouches that all see the same log",
         ),
         when(
+            policy.has_simulated_witnesses(),
+            Warning,
+            "simulated-witnesses",
+            "I1",
+            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log",
+        ),
+        when(
             policy.suites.contains(&1),
             Info,
             "suite-classical",
@@ -74,6 +126,16 @@ fn privacy(policy: &AccessPolicy) -> Vec<Finding> {
             "I6",
             format!(
                 "epsilon = {} is a weak promise; above 8 it says little",
+                stated.epsilon
+            ),
+        ),
+        when(
+            stated.epsilon.nearest() > EPSILON_HUGE,
+            Error,
+            "epsilon-huge",
+            "I6",
+            format!(
+                "epsilon = {} promises nothing: no noise that fits it hides anyone",
                 stated.epsilon
             ),
         ),
@@ -222,6 +284,10 @@ mod tests {
         assert!(findings[1].message.contains("UNWITNESSED"));
         assert_eq!(findings[0].invariant.as_deref(), Some("I11"));
         assert!(!Finding::any_error(&findings));
+        let mut witnessed = sample();
+        witnessed.log.witnesses = 2;
+        assert_eq!(ids(&witnessed)[1], "simulated-witnesses");
+        assert!(lint(&witnessed)[1].message.contains("SIMULATED WITNESSES"));
     }
 
     /// I11. Catches a production policy whose reference values are simulated, in any role.
@@ -231,6 +297,7 @@ mod tests {
         assert_eq!(findings[0].id, "simulated-in-production");
         assert!(Finding::any_error(&findings));
         assert!(!ids(&production()).contains(&"unwitnessed".to_owned()));
+        assert!(!ids(&production()).contains(&"simulated-witnesses".to_owned()));
     }
 
     /// I3. In production it is an error that nobody has to vouch for the binaries.
@@ -284,6 +351,46 @@ mod tests {
                 .contains(&"not-endorsed".to_owned())
         );
         assert!(!with(&|p| p.suites = vec![2]).contains(&"suite-classical".to_owned()));
+    }
+
+    /// I6. Catches: an epsilon that hides nobody and passes as a warning.
+    #[test]
+    fn i6_an_epsilon_that_promises_nothing_is_an_error() {
+        let with = |epsilon: &str| {
+            let mut policy = sample();
+            policy.privacy.epsilon = epsilon.parse().unwrap();
+            lint(&policy)
+        };
+        assert!(!Finding::any_error(&with("50")));
+        let findings = with("50.1");
+        assert_eq!(findings[0].id, "epsilon-huge");
+        assert!(Finding::any_error(&findings));
+    }
+
+    /// I6. Catches: two budgets over the same data that nobody adds up; and a warning about policies
+    /// that replace each other, or that have nothing in common.
+    #[test]
+    fn i6_pipelines_over_the_same_input_are_added_up() {
+        let first = sample();
+        let mut second = sample();
+        second.pipeline = "org.example.second".to_owned();
+        let said = lint_together(&[&first, &second]);
+        assert_eq!(said.len(), 1);
+        assert_eq!(said[0].id, "pipelines-overlap");
+        assert!(
+            said[0].message.contains("epsilon = 4"),
+            "{}",
+            said[0].message
+        );
+        assert!(lint_together(&[&first, &first]).is_empty());
+        // The second was given up for one that reads something else.
+        let mut third = second.clone();
+        third.predecessor = Some(PolicyDigest::of(&second.to_bytes().unwrap()));
+        third.input.columns[0].name = "other".to_owned();
+        assert!(lint_together(&[&first, &second, &third]).is_empty());
+        let mut elsewhere = second.clone();
+        elsewhere.kms.cluster_id = siegel_ident::ClusterId::of(b"another");
+        assert!(lint_together(&[&first, &elsewhere]).is_empty());
     }
 
     #[test]

@@ -119,6 +119,11 @@ impl AccessPolicy {
     pub fn is_unwitnessed(&self) -> bool {
         self.log.witnesses == 0
     }
+
+    /// True if the witnesses of its log are those of a simulation: one person runs all of it.
+    pub fn has_simulated_witnesses(&self) -> bool {
+        self.is_simulation() && !self.is_unwitnessed()
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use siegel_ident::Digest;
+use siegel_store::StoreError;
 use siegel_translog::ProofError;
 
 /// An error of the log, its archive or their client.
@@ -27,9 +28,36 @@ pub enum RekorError {
     /// Another process serves the same folder.
     #[error("{0} is served by another process: stop it, or choose another folder")]
     Locked(String),
+    /// A witness or mirror has its key, but not what it saw under it.
+    #[error(
+        "{state} is not the folder that key {key} was made with: what its holder has seen is lost. Make \
+         a new key with a new folder, and have it pinned in place of this one (I1)"
+    )]
+    StateLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
+    /// A witness or mirror has what it saw, but not its key.
+    #[error(
+        "{state} was written under a key that is not in {key}: restore the key, or choose another folder"
+    )]
+    KeyLost {
+        /// The key file.
+        key: String,
+        /// The folder.
+        state: String,
+    },
     /// The folder is damaged, or it is another log's. Nothing was changed in it.
     #[error("log folder: {0}")]
     Damaged(String),
+    /// The folder is one of an earlier version, which kept all entries in one file.
+    #[error(
+        "{0} is a log of an earlier format, with a file `entries`: this version cannot read it; \
+         start a new log in another folder"
+    )]
+    OldFormat(String),
     /// Writing failed in a way that leaves the file unclear; the process must be restarted.
     #[error("the log stopped taking entries after a failed write: restart it")]
     Stopped,
@@ -97,6 +125,17 @@ pub enum RekorError {
         /// The log's words (cut to 300 characters).
         message: String,
     },
+    /// The log has this entry already (409).
+    #[error("{url} has this entry at index {index}")]
+    Duplicate {
+        /// What was asked.
+        url: String,
+        /// Where it is, as the log says.
+        index: u64,
+    },
+    /// A proof from tiles is asked for, and they do not name the log.
+    #[error("{0} only names the index of an entry it has: pin the log's key to get its proof")]
+    LogId(String),
     /// The log answered something else than what was asked.
     #[error("{url} answered nonsense: {why}")]
     Answer {
@@ -126,6 +165,32 @@ impl RekorError {
             Self::Refused { status, .. } => (502..=504).contains(status),
             Self::Busy => true,
             _ => false,
+        }
+    }
+
+    /// Sorts an error of the store: no space has its own variant.
+    pub(crate) fn store(what: &'static str) -> impl Fn(StoreError) -> Self {
+        move |error| match error {
+            StoreError::Full => Self::StorageFull { what },
+            StoreError::TooLong { path, max } => {
+                Self::Damaged(format!("{path} is longer than {max} bytes"))
+            }
+            error => Self::Io {
+                what: what.to_owned(),
+                source: io::Error::other(error),
+            },
+        }
+    }
+
+    /// The same failure for another one who waited for the same write.
+    pub(crate) fn same_kind(&self) -> Self {
+        match self {
+            Self::StorageFull { what } => Self::StorageFull { what },
+            Self::Io { what, source } => Self::Io {
+                what: what.clone(),
+                source: io::Error::new(source.kind(), source.to_string()),
+            },
+            _ => Self::Stopped,
         }
     }
 

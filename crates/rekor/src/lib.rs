@@ -5,22 +5,33 @@
 //! table. A shell: it owns files, sockets and keys; what is true about a log is decided in
 //! `siegel-translog`.
 
+mod archive;
 mod certificate;
 mod client;
+mod cosign;
+mod cosigner;
 mod error;
+mod io;
+mod keyed;
+mod known;
 mod log;
 mod log_key;
 mod pem;
+mod publish;
 mod recover;
 mod server;
 mod signer;
 mod store;
 mod trusted_root;
 mod tsa;
+mod witness;
 mod writer;
 
+pub use archive::{PackDirectory, PackEntry, PackError};
 pub use certificate::{certificate_key, certificate_of_pem};
 pub use client::{FolderLog, LogClient, LogReader};
+pub use cosign::{WitnessAt, Witnesses};
+pub use cosigner::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
@@ -29,6 +40,7 @@ pub use signer::{PolicySigner, read_public_key};
 pub use store::Storage;
 pub use trusted_root::{trusted_root, write_trusted_root};
 pub use tsa::TimestampAuthority;
+pub use witness::{Now, Witness, WitnessLog, Witnessing, serve_witness};
 
 /// Largest object of the archive, in bytes.
 pub const MAX_ARCHIVED: usize = 1024 * 1024;

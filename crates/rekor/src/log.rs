@@ -3,67 +3,93 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use siegel_ident::Digest;
+use siegel_store::Store;
 use siegel_translog::checkpoint::log_id;
-use siegel_translog::{HashedRekord, InclusionProof, LogAnchors, TlogEntry, Tree};
+use siegel_translog::tiles::{Level, MAX_ENTRIES, WIDTH, push_entry};
+use siegel_translog::{HashedRekord, InclusionProof, LogAnchors, TilePath, TlogEntry, Tree};
 
 use crate::MAX_ARCHIVED;
+use crate::archive::{Archive, Packs};
+use crate::cosigner::{Cosigner, Nobody};
 use crate::error::RekorError;
+use crate::io::Io;
 use crate::log_key::LogKey;
-use crate::recover::recover;
-use crate::store::{self, Storage, Store};
+use crate::publish::hashes;
+use crate::recover::{check_entries, damaged};
+use crate::store::{Lock, Storage, tile_path};
 use crate::writer::Writer;
 
-/// Entries per full tile.
-pub(crate) const TILE_WIDTH: u64 = 256;
+/// How often a bundle is looked for that was published under another width meanwhile.
+const TRIES: usize = 8;
 
 /// A transparency log and its archive. A handle: clones share the log, which closes with the last.
 #[derive(Clone)]
 pub struct Log {
     shared: Arc<Shared>,
+    archive: Arc<Archive>,
     writer: Arc<Writer>,
+    /// The last to go.
+    _lock: Lock,
 }
 
 /// What readers and the writer share.
 pub(crate) struct Shared {
     pub(crate) key: LogKey,
-    pub(crate) store: Box<dyn Store>,
+    pub(crate) store: Store,
     pub(crate) published: RwLock<Published>,
 }
 
-/// The log as the world sees it. `tree` and `bodies` may already hold more than `size` entries,
-/// but nothing is answered from beyond the checkpoint.
+/// The log as the world sees it. `tree` may already hold more than `size` entries, but nothing is
+/// answered from beyond the checkpoint.
 pub(crate) struct Published {
     pub(crate) size: u64,
     pub(crate) root: Digest,
     pub(crate) note: String,
     pub(crate) tree: Tree,
-    /// Offset in the storage and length of each body.
-    pub(crate) bodies: Vec<(u64, u32)>,
 }
 
 impl Log {
-    /// Opens a log: an empty one, or the one in the folder, which must be this key's.
+    /// Opens a log without witnesses: an empty one, or the one in the folder, which must be this
+    /// key's. Reads its hash tiles, 32 bytes per entry; not its entries.
     ///
     /// # Errors
-    /// [`RekorError::Damaged`] if the folder has fewer or other entries than its checkpoint says,
-    /// or is another key's; [`RekorError::Locked`] if another process serves it;
-    /// [`RekorError::Io`]. A record torn by a kill was never acknowledged and is dropped.
+    /// [`RekorError::Damaged`] if the folder has fewer or other tiles than its checkpoint says, a
+    /// damaged pack in its archive, or is another key's; [`RekorError::OldFormat`];
+    /// [`RekorError::Locked`] if another process serves it; [`RekorError::Io`]. What lies beyond the
+    /// checkpoint was never acknowledged, and does not count.
     pub fn open(storage: &Storage, key: LogKey) -> Result<Self, RekorError> {
-        Self::over(store::open(storage)?, key)
+        Self::open_with(storage, key, Arc::new(Nobody))
     }
 
-    pub(crate) fn over(store: Box<dyn Store>, key: LogKey) -> Result<Self, RekorError> {
-        let (published, known) = recover(&*store, &key)?;
-        let published = RwLock::new(published);
-        let shared = Arc::new(Shared {
-            key,
-            store,
-            published,
-        });
-        let writer = Writer::start(Arc::clone(&shared), known)?;
+    /// As [`Self::open`], for a log that collects cosignatures before it publishes. The checkpoint
+    /// that is there stays as it is until the log grows, or [`Self::refresh`] is called.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(
+        storage: &Storage,
+        key: LogKey,
+        cosigner: Arc<dyn Cosigner>,
+    ) -> Result<Self, RekorError> {
+        let (store, lock) = storage.open()?;
+        Self::over(store, lock, key, cosigner)
+    }
+
+    pub(crate) fn over(
+        store: Store,
+        lock: Lock,
+        key: LogKey,
+        cosigner: Arc<dyn Cosigner>,
+    ) -> Result<Self, RekorError> {
+        let (writer, shared) = Writer::start(store.clone(), key, cosigner)?;
+        // On a thread of its own: this one may belong to a runtime.
+        let opened = std::thread::spawn(move || Io::new()?.run(Packs::open(store))).join();
+        let packs = opened.map_err(|_| RekorError::Stopped)??;
         Ok(Self {
             shared,
+            archive: Arc::new(Archive::start(packs)?),
             writer: Arc::new(writer),
+            _lock: lock,
         })
     }
 
@@ -95,7 +121,16 @@ impl Log {
         self.shared.prove(index, body)
     }
 
-    /// Stores an object of the archive, durably; true if it is new.
+    /// Publishes the current checkpoint again, with fresh cosignatures and no new entries; durable
+    /// when this returns.
+    ///
+    /// # Errors
+    /// [`RekorError::StorageFull`], [`RekorError::Io`]: the old one stays. [`RekorError::Stopped`].
+    pub async fn refresh(&self) -> Result<(), RekorError> {
+        self.writer.refresh().await
+    }
+
+    /// Stores an object of the archive, durably; true if it is new, or was rotten.
     ///
     /// # Errors
     /// [`RekorError::TooLong`], [`RekorError::OtherBytes`], [`RekorError::StorageFull`],
@@ -107,11 +142,8 @@ impl Log {
                 max: MAX_ARCHIVED,
             });
         }
-        self.blocking(move |shared| {
-            same_bytes(&digest, &bytes)?;
-            shared.store.archive_put(&digest, &bytes)
-        })
-        .await
+        same_bytes(&digest, &bytes)?;
+        self.archive.put(digest, bytes).await
     }
 
     /// The object with this digest.
@@ -119,29 +151,15 @@ impl Log {
     /// # Errors
     /// [`RekorError::NotFound`]; [`RekorError::OtherBytes`] if it has rotted; [`RekorError::Io`].
     pub async fn archive_get(&self, digest: Digest) -> Result<Vec<u8>, RekorError> {
-        self.blocking(move |shared| {
-            let found = shared.store.archive_get(&digest)?;
-            let bytes = found.ok_or_else(|| RekorError::NotFound(format!("object {digest}")))?;
-            same_bytes(&digest, &bytes)?;
-            Ok(bytes)
-        })
-        .await
+        self.archive.get(&digest).await
     }
 
-    /// `width` hashes of tile `index` at tile level `level`; `None` if not all are published.
+    /// The bytes of a hash tile; `None` if not all of it is published.
     pub(crate) fn tile(&self, level: u32, index: u64, width: u64) -> Option<Vec<u8>> {
         let published = self.shared.published();
-        let tree_level = level.checked_mul(8).filter(|level| *level < 64)?;
-        let first = index.checked_mul(TILE_WIDTH)?;
-        let last = first.checked_add(width)?;
-        if last > published.size >> tree_level {
-            return None;
-        }
-        let mut bytes = Vec::with_capacity(width as usize * Digest::LEN);
-        for node in first..last {
-            bytes.extend_from_slice(published.tree.node(tree_level, node)?.as_bytes());
-        }
-        Some(bytes)
+        let tile = Level::Hashes(level).tile(index, published.size)?;
+        let asked = TilePath { width, ..tile };
+        (width <= tile.width).then(|| hashes(&published.tree, level, &asked))?
     }
 
     /// `width` entries of bundle `index`, each `u16 length ‖ body`; `None` if not all are
@@ -151,61 +169,40 @@ impl Log {
         index: u64,
         width: u64,
     ) -> Result<Option<Vec<u8>>, RekorError> {
-        let Some(first) = index.checked_mul(TILE_WIDTH) else {
+        let Some(bodies) = self.shared.bundle(index, width).await? else {
             return Ok(None);
         };
-        self.blocking(move |shared| {
-            let Some(bodies) = shared.bodies(first, width) else {
-                return Ok(None);
-            };
-            let (Some((start, _)), Some((last, len))) = (bodies.first(), bodies.last()) else {
-                return Ok(None);
-            };
-            let span = (last - start) as usize + *len as usize;
-            let raw = shared.store.entries_read(*start, span)?;
-            let mut bundle = Vec::with_capacity(span);
-            for (offset, len) in &bodies {
-                let at = (offset - start) as usize;
-                let body = raw.get(at..at + *len as usize).unwrap_or_default();
-                bundle.extend_from_slice(&(body.len() as u16).to_be_bytes());
-                bundle.extend_from_slice(body);
-            }
-            Ok(Some(bundle))
-        })
-        .await
+        let mut bundle = Vec::new();
+        for body in bodies.iter().take(width as usize) {
+            push_entry(&mut bundle, body);
+        }
+        Ok(Some(bundle))
     }
 
     /// The bodies of entries `from..to`.
     pub(crate) async fn bodies(&self, from: u64, to: u64) -> Result<Vec<Vec<u8>>, RekorError> {
-        self.blocking(move |shared| {
-            let missing = || RekorError::NotFound(format!("entries {from} to {to}"));
-            let width = to.checked_sub(from).ok_or_else(missing)?;
-            let bodies = shared.bodies(from, width).ok_or_else(missing)?;
-            bodies
-                .iter()
-                .map(|(at, len)| shared.store.entries_read(*at, *len as usize))
-                .collect()
-        })
-        .await
+        let missing = || RekorError::NotFound(format!("entries {from} to {to}"));
+        if from > to || to > self.size() {
+            return Err(missing());
+        }
+        let mut bodies = Vec::new();
+        let mut next = from;
+        while next < to {
+            let (index, skip) = (next / WIDTH, next % WIDTH);
+            let width = (to - index * WIDTH).min(WIDTH);
+            let bundle = self.shared.bundle(index, width).await?;
+            let bundle = bundle.ok_or_else(missing)?;
+            bodies.extend(bundle.into_iter().take(width as usize).skip(skip as usize));
+            next = index * WIDTH + width;
+        }
+        Ok(bodies)
     }
 
     /// The state between writing and publishing, for tests.
     #[cfg(test)]
     pub(crate) fn put_unpublished(&self, record: &HashedRekord) {
         let mut published = self.shared.published.write().unwrap();
-        let first = published.bodies[0];
         published.tree.push(record.leaf());
-        published.bodies.push(first);
-    }
-
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Shared) -> Result<T, RekorError> + Send + 'static,
-    ) -> Result<T, RekorError> {
-        let shared = Arc::clone(&self.shared);
-        tokio::task::spawn_blocking(move || work(&shared))
-            .await
-            .map_err(|_| RekorError::Busy)?
     }
 }
 
@@ -238,15 +235,27 @@ impl Shared {
         })
     }
 
-    fn bodies(&self, first: u64, width: u64) -> Option<Vec<(u64, u32)>> {
-        let published = self.published();
-        let last = first
-            .checked_add(width)
-            .filter(|last| *last <= published.size)?;
-        published
-            .bodies
-            .get(first as usize..last as usize)
-            .map(<[_]>::to_vec)
+    /// The entries of a bundle as it is published, at least `width` of them, checked against their
+    /// leaf hashes; `None` if there are not so many.
+    async fn bundle(&self, index: u64, width: u64) -> Result<Option<Vec<Vec<u8>>>, RekorError> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            let size = self.published().size;
+            let published = Level::Entries.tile(index, size);
+            let Some(tile) = published.filter(|tile| tile.width >= width) else {
+                return Ok(None);
+            };
+            let path = tile_path(&tile);
+            let read = self.store.get_at_most(&path, MAX_ENTRIES as u64);
+            if let Some(bytes) = read.await.map_err(RekorError::store("log entries"))? {
+                return check_entries(&tile, &bytes, &self.published().tree).map(Some);
+            }
+            // It may have become full, and its narrow form was removed.
+            if last.replace(tile) == Some(tile) {
+                return Err(damaged(&tile, "is missing"));
+            }
+        }
+        Err(RekorError::Busy)
     }
 }
 

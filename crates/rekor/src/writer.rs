@@ -1,27 +1,39 @@
-//! The one thread that changes the log: it takes what is waiting, writes it with one fsync, signs
-//! one checkpoint, and only then lets anyone see it.
+//! The one thread that changes the log: it takes what is waiting, makes its tiles durable, signs one
+//! checkpoint, and only then lets anyone see it.
 
-use std::collections::btree_map::Entry;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 use siegel_ident::Digest;
+use siegel_store::Store;
 use siegel_translog::HashedRekord;
+use siegel_translog::tiles::WIDTH;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::cosigner::{self, CosignRequest, Cosigner};
 use crate::error::RekorError;
+use crate::io::Io;
+use crate::known::Known;
 use crate::log::Shared;
-use crate::recover::Known;
-use crate::store::encode;
+use crate::log_key::LogKey;
+use crate::publish::{drop_partials, save_checkpoint, take_back, write_tiles};
+use crate::recover::{MOST_ENTRIES, recover};
+use crate::store::read_checkpoint;
 
 /// Most entries per checkpoint.
-const BATCH: usize = 256;
+pub(crate) const BATCH: usize = 1024;
 /// Submissions waiting; more make the submitters wait.
 const QUEUE: usize = 1024;
 
 type Answer = Result<(u64, Vec<u8>), RekorError>;
 
-struct Job {
+enum Job {
+    Submit(Submission),
+    Refresh(oneshot::Sender<Result<(), RekorError>>),
+}
+
+struct Submission {
     leaf: Digest,
     body: Vec<u8>,
     reply: oneshot::Sender<Answer>,
@@ -34,40 +46,62 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(shared: Arc<Shared>, known: Known) -> Result<Self, RekorError> {
+    /// Takes up the log in the store, on the new thread, and waits for that.
+    pub(crate) fn start(
+        store: Store,
+        key: LogKey,
+        cosigner: Arc<dyn Cosigner>,
+    ) -> Result<(Self, Arc<Shared>), RekorError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let thread = std::thread::Builder::new()
-            .name("log-writer".into())
-            .spawn(move || {
-                Loop {
-                    shared,
-                    known,
-                    stopped: false,
-                }
-                .run(queue)
-            })
-            .map_err(|source| RekorError::Io {
-                what: "starting the log writer".into(),
-                source,
-            })?;
-        Ok(Self {
+        let (ready, opened) = std::sync::mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new().name("log-writer".into());
+        let thread = thread.spawn(move || match Loop::open(store, key, cosigner) {
+            Ok(writing) => {
+                let _ = ready.send(Ok(Arc::clone(&writing.shared)));
+                drop(ready);
+                writing.run(queue);
+            }
+            // Whoever opens waits for it.
+            Err(error) => drop(ready.send(Err(error))),
+        });
+        let failed = |source| RekorError::Io {
+            what: "starting the log writer".into(),
+            source,
+        };
+        let writer = Self {
             jobs: Some(jobs),
-            thread: Some(thread),
-        })
+            thread: Some(thread.map_err(failed)?),
+        };
+        let shared = opened.recv().map_err(|_| RekorError::Stopped)??;
+        Ok((writer, shared))
     }
 
     /// Index and body of the entry, once it is durable and published.
     pub(crate) async fn submit(&self, record: &HashedRekord) -> Answer {
         let body = record.canonical_body();
+        if body.len() > usize::from(u16::MAX) {
+            return Err(RekorError::TooLong {
+                what: "a log entry",
+                max: u16::MAX.into(),
+            });
+        }
         let (reply, answer) = oneshot::channel();
-        let job = Job {
-            leaf: record.leaf(),
-            body,
-            reply,
-        };
-        let jobs = self.jobs.as_ref().ok_or(RekorError::Busy)?;
-        jobs.send(job).await.map_err(|_| RekorError::Stopped)?;
+        let leaf = record.leaf();
+        self.send(Job::Submit(Submission { leaf, body, reply }))
+            .await?;
         answer.await.map_err(|_| RekorError::Stopped)?
+    }
+
+    /// Publishes the checkpoint again, with fresh cosignatures.
+    pub(crate) async fn refresh(&self) -> Result<(), RekorError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Refresh(reply)).await?;
+        answer.await.map_err(|_| RekorError::Stopped)?
+    }
+
+    async fn send(&self, job: Job) -> Result<(), RekorError> {
+        let jobs = self.jobs.as_ref().ok_or(RekorError::Busy)?;
+        jobs.send(job).await.map_err(|_| RekorError::Stopped)
     }
 }
 
@@ -83,133 +117,206 @@ impl Drop for Writer {
 
 struct Loop {
     shared: Arc<Shared>,
+    io: Io,
+    cosigner: Arc<dyn Cosigner>,
     known: Known,
-    /// After a write that could not be undone, the file's end is unclear.
+    /// The bodies of the last bundle, while it is not full.
+    tail: Vec<Vec<u8>>,
+    /// After a checkpoint that may or may not be in place, what is promised is unclear.
     stopped: bool,
 }
 
 impl Loop {
+    fn open(store: Store, key: LogKey, cosigner: Arc<dyn Cosigner>) -> Result<Self, RekorError> {
+        let io = Io::new()?;
+        let recovered = io.run(recover(&store, &key))?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                key,
+                store,
+                published: recovered.published.into(),
+            }),
+            io,
+            cosigner,
+            known: recovered.known,
+            tail: recovered.tail,
+            stopped: false,
+        })
+    }
+
     fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         while let Some(first) = queue.blocking_recv() {
-            let mut batch = vec![first];
-            while batch.len() < BATCH
-                && let Ok(job) = queue.try_recv()
-            {
-                batch.push(job);
+            let (mut batch, mut refreshes) = (Vec::new(), Vec::new());
+            let mut sort = |job| match job {
+                Job::Submit(submission) => {
+                    batch.push(submission);
+                    batch.len() < BATCH
+                }
+                Job::Refresh(reply) => {
+                    refreshes.push(reply);
+                    true
+                }
+            };
+            let mut more = sort(first);
+            while more && let Ok(job) = queue.try_recv() {
+                more = sort(job);
             }
-            self.take(batch);
+            let grew = self.take(batch);
+            self.refresh(refreshes, grew);
         }
     }
 
-    fn take(&mut self, batch: Vec<Job>) {
-        let mut fresh: Vec<(Digest, Vec<u8>)> = Vec::new();
-        let next = self.shared.published().size;
-        for job in &batch {
-            if let Entry::Vacant(place) = self.known.entry(job.leaf) {
-                place.insert(next + fresh.len() as u64);
-                fresh.push((job.leaf, job.body.clone()));
-            }
+    /// Adds what is new and answers all; true if the log grew.
+    fn take(&mut self, batch: Vec<Submission>) -> bool {
+        let mut fresh: BTreeMap<Digest, u64> = BTreeMap::new();
+        let mut bodies = Vec::new();
+        let mut answers = Vec::new();
+        let size = self.shared.published().size;
+        for submission in batch {
+            let Submission { leaf, body, reply } = submission;
+            let known = self.index_of(&leaf);
+            let index = known.or_else(|| fresh.get(&leaf).copied());
+            let index = index.unwrap_or_else(|| {
+                let next = size + bodies.len() as u64;
+                fresh.insert(leaf, next);
+                bodies.push((leaf, body.clone()));
+                next
+            });
+            answers.push((reply, index, body));
         }
-        let written = if fresh.is_empty() {
-            Ok(())
-        } else {
-            self.write(&fresh)
+        let written = match bodies.is_empty() {
+            true => Ok(()),
+            false => self.write(bodies),
         };
         if let Err(error) = &written {
             tracing::error!(%error, entries = fresh.len(), "entries were not added");
-            for (leaf, _) in &fresh {
-                self.known.remove(leaf);
-            }
         }
-        for job in batch {
-            let answer = match (self.known.get(&job.leaf), &written) {
-                (Some(index), _) => Ok((*index, job.body)),
-                (None, Err(error)) => Err(same_kind(error)),
-                (None, Ok(())) => Err(RekorError::Stopped),
+        for (reply, index, body) in answers {
+            let answer = match &written {
+                Err(error) if index >= size => Err(error.same_kind()),
+                _ => Ok((index, body)),
             };
             // A submitter who went away gets the entry by submitting again.
-            let _ = job.reply.send(answer);
+            let _ = reply.send(answer);
+        }
+        let new_size = self.shared.published().size;
+        self.io
+            .run(drop_partials(&self.shared.store, size, new_size));
+        new_size > size
+    }
+
+    fn refresh(&self, waiting: Vec<oneshot::Sender<Result<(), RekorError>>>, just_published: bool) {
+        if waiting.is_empty() {
+            return;
+        }
+        let size = self.shared.published().size;
+        let refreshed = match (self.stopped, just_published) {
+            (true, _) => Err(RekorError::Stopped),
+            (false, true) => Ok(()),
+            // That it may be in place though it failed is no trouble: it says the same.
+            (false, false) => self.publish(size),
+        };
+        for reply in waiting {
+            let _ = reply.send(refreshed.as_ref().map(|()| ()).map_err(|e| e.same_kind()));
         }
     }
 
-    /// All or nothing, in the order that a kill at any point leaves recoverable: entries durable,
-    /// then checkpoint durable, then visible.
-    fn write(&mut self, fresh: &[(Digest, Vec<u8>)]) -> Result<(), RekorError> {
+    fn index_of(&self, leaf: &Digest) -> Option<u64> {
+        let published = self.shared.published();
+        let is = |index: u32| published.tree.node(0, index.into()) == Some(*leaf);
+        self.known.find(leaf, is).map(u64::from)
+    }
+
+    /// All or nothing, in the order that a kill at any point leaves recoverable: tiles durable, then
+    /// checkpoint durable, then visible (I8).
+    fn write(&mut self, fresh: Vec<(Digest, Vec<u8>)>) -> Result<(), RekorError> {
         if self.stopped {
             return Err(RekorError::Stopped);
         }
-        let (store, start) = (&self.shared.store, self.shared.store.entries_len()?);
-        let (old_size, old_note) = {
-            let published = self.shared.published();
-            (published.size, published.note.clone())
+        let (old_size, new_size) = {
+            let size = self.shared.published().size;
+            (size, size + fresh.len() as u64)
         };
-        let mut bytes = Vec::new();
-        let mut bodies = Vec::new();
-        for (leaf, body) in fresh {
-            let at = encode(&mut bytes, leaf, body);
-            bodies.push((start + at as u64, body.len() as u32));
+        if new_size >= MOST_ENTRIES {
+            return Err(RekorError::StorageFull {
+                what: "more entries than a log can hold",
+            });
         }
-        let published = store
-            .entries_append(&bytes)
-            .and_then(|()| self.publish(fresh, &bodies));
-        if published.is_err() {
-            self.forget(old_size);
-            // A save that failed late may have put the new checkpoint in place: then its entries
-            // must stay, or the folder would promise more than it has. The restart sorts it out.
-            let promised = store.checkpoint_load().ok().flatten();
-            if promised.as_ref() != Some(&old_note) || store.entries_truncate(start).is_err() {
-                self.stopped = true;
-            }
-        }
-        published
-    }
-
-    fn publish(
-        &self,
-        fresh: &[(Digest, Vec<u8>)],
-        bodies: &[(u64, u32)],
-    ) -> Result<(), RekorError> {
-        let shared = &self.shared;
-        let (size, root) = {
-            let mut published = shared
-                .published
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            for (leaf, _) in fresh {
-                published.tree.push(*leaf);
-            }
-            published.bodies.extend_from_slice(bodies);
-            (published.tree.size(), published.tree.root())
+        let kept = self.tail.len();
+        let leaves: Vec<Digest> = fresh.iter().map(|(leaf, _)| *leaf).collect();
+        self.tail.extend(fresh.into_iter().map(|(_, body)| body));
+        self.grow(&leaves);
+        let written = {
+            let (store, tree) = (&self.shared.store, &self.shared.published().tree);
+            self.io.run(write_tiles(store, tree, old_size, &self.tail))
         };
-        let note = shared.key.sign(size, root);
-        shared.store.checkpoint_save(&note)?;
-        let mut published = shared
-            .published
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        (published.size, published.root, published.note) = (size, root, note);
+        if let Err(error) = written.and_then(|()| self.publish(new_size)) {
+            self.tail.truncate(kept);
+            self.shrink(old_size, new_size);
+            return Err(error);
+        }
+        let published = self.shared.published();
+        let leaf = |index: u32| published.tree.node(0, index.into());
+        for (index, digest) in (old_size as u32..).zip(&leaves) {
+            self.known.insert(digest, index, leaf);
+        }
+        let full = self.tail.len() / WIDTH as usize * WIDTH as usize;
+        self.tail.drain(..full);
         Ok(())
     }
 
-    fn forget(&self, size: u64) {
-        let mut published = self
-            .shared
-            .published
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        published.tree.truncate(size);
-        published.bodies.truncate(size as usize);
+    /// Into the tree, where nobody sees them yet.
+    fn grow(&self, leaves: &[Digest]) {
+        let published = &self.shared.published;
+        let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
+        for leaf in leaves {
+            published.tree.push(*leaf);
+        }
+    }
+
+    /// Takes back what did not become visible.
+    fn shrink(&mut self, old_size: u64, new_size: u64) {
+        let old_note = {
+            let published = &self.shared.published;
+            let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
+            published.tree.truncate(old_size);
+            published.note.clone()
+        };
+        // A save that failed late may have put the new checkpoint in place: then its entries must
+        // stay, or the folder would promise more than it has. The restart sorts it out.
+        let promised = self.io.run(read_checkpoint(&self.shared.store));
+        match promised {
+            Ok(Some(note)) if text(&note) == text(&old_note) => {
+                self.io
+                    .run(take_back(&self.shared.store, old_size, new_size));
+            }
+            _ => self.stopped = true,
+        }
+    }
+
+    /// Signs the first `size` entries of the tree, collects cosignatures, makes the checkpoint
+    /// durable and then visible.
+    fn publish(&self, size: u64) -> Result<(), RekorError> {
+        let shared = &self.shared;
+        let root = shared.published().tree.root_at(size);
+        let root = root.ok_or(RekorError::Stopped)?;
+        let note = shared.key.sign(size, root);
+        let proof = |from| shared.published().tree.consistency_proof(from, size);
+        let cosignatures = self.cosigner.cosign(CosignRequest {
+            note: &note,
+            size,
+            proof: &proof,
+        });
+        let note = cosigner::append(note, cosignatures);
+        self.io.run(save_checkpoint(&shared.store, &note))?;
+        let published = &shared.published;
+        let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
+        (published.size, published.root, published.note) = (size, root, note);
+        Ok(())
     }
 }
 
-/// The same failure for each submitter of a batch.
-fn same_kind(error: &RekorError) -> RekorError {
-    match error {
-        RekorError::StorageFull { what } => RekorError::StorageFull { what },
-        RekorError::Io { what, source } => RekorError::Io {
-            what: what.clone(),
-            source: source.kind().into(),
-        },
-        _ => RekorError::Stopped,
-    }
+/// What a note says, without its signatures.
+fn text(note: &str) -> &str {
+    note.split_once("\n\n").map_or(note, |(text, _)| text)
 }

@@ -10,6 +10,7 @@ mod reproduce;
 mod say;
 mod serve;
 mod simulate;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -51,6 +52,10 @@ enum Command {
     /// or MISMATCH for each binary, with the cause where it can tell. A build takes some minutes and up
     /// to 3 GiB of disk; nothing of the working tree is touched.
     Reproduce(reproduce::ReproduceArgs),
+    /// Verify proofs: Sigstore bundles
+    Verify(verify::VerifyArgs),
+    /// Verify a Sigstore bundle (the spelling of sigstore-conformance)
+    VerifyBundle(verify::bundle::BundleArgs),
     /// Serve one untrusted part by hand
     Serve(serve::ServeArgs),
 }
@@ -93,10 +98,10 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         match cli.command {
             Command::Simulate(args) => Box::pin(simulate::simulate(args, cli.json)).await,
             Command::Policy(args) => policy_cmd::policy(args, cli.json, cli.now).await,
-            Command::Audit(args) => {
-                audit_cmd::audit(args, cli.json, policy_cmd::clock(cli.now)?).await
-            }
+            Command::Audit(args) => audit_cmd::audit(args, cli.json, cli.now).await,
             Command::Reproduce(args) => reproduce::reproduce(args, cli.json, cli.now).await,
+            Command::Verify(args) => verify::verify(&args, cli.json, cli.now),
+            Command::VerifyBundle(args) => verify::bundle::bundle(&args, cli.json, cli.now),
             Command::Serve(args) => serve::serve(args).await,
         }
     });

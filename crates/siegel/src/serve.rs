@@ -1,12 +1,12 @@
-//! `siegel serve log|depot`: one untrusted part by hand, or under the launcher of `simulate`.
+//! `siegel serve log|depot|witness`: one untrusted part by hand, or under the launcher of `simulate`.
 
-use std::path::PathBuf;
+mod log;
+mod witness;
 
 use clap::{Args, Subcommand};
 use siegel_depot::{Depot, Limits, Store};
 use siegel_fleet::parts;
 use siegel_link::{Endpoint, Net};
-use siegel_rekor::{Log, LogKey, Services, Storage};
 
 use crate::failure::{Exit, Failure};
 use crate::say::note;
@@ -16,7 +16,10 @@ use crate::say::note;
 #[command(after_help = "\
 Examples:
   siegel serve log --folder log --key log-key.pem --origin log.example.org --listen 127.0.0.1:8090
-  siegel serve depot --store file:///srv/depot --listen 127.0.0.1:8091")]
+  siegel serve log --folder log --key log-key.pem --origin log.example.org \\
+      --witness w1.example.org=HEXKEY@http://127.0.0.1:8092
+  siegel serve depot --store file:///srv/depot --listen 127.0.0.1:8091
+  siegel serve witness --name w1.example.org --key w1.pem --state w1 --log log.example.org=HEXKEY")]
 pub struct ServeArgs {
     #[command(subcommand)]
     part: Part,
@@ -29,19 +32,8 @@ enum Part {
         /// Started by a launcher, which says the rest over standard input
         #[arg(long, hide = true)]
         launched: bool,
-        /// Where entries and archive lie
-        #[arg(long, value_name = "DIR", required_unless_present = "launched")]
-        folder: Option<PathBuf>,
-        /// The log's private key (PEM); made if it is not there. Beside it: the time stamp
-        /// authority's key, NAME.tsa.pem, and trusted_root.json for other Sigstore clients
-        #[arg(long, value_name = "FILE", required_unless_present = "launched")]
-        key: Option<PathBuf>,
-        /// The log's name in its checkpoints
-        #[arg(long, default_value = "log.example.invalid")]
-        origin: String,
-        /// Address to listen on
-        #[arg(long, default_value = "127.0.0.1:8090")]
-        listen: String,
+        #[command(flatten)]
+        args: log::LogArgs,
     },
     /// The store of sealed objects
     Depot {
@@ -55,6 +47,17 @@ enum Part {
         #[arg(long, default_value = "127.0.0.1:8091")]
         listen: String,
     },
+    /// A witness of logs: it cosigns a checkpoint once it has a proof that the log only grew
+    ///
+    /// Key and state folder are made together. A witness whose state is lost must not go on with its
+    /// old key: it says so, and a new key with a new folder is to be made and pinned.
+    Witness {
+        /// Started by a launcher, which says the rest over standard input
+        #[arg(long, hide = true)]
+        launched: bool,
+        #[command(flatten)]
+        args: witness::WitnessArgs,
+    },
 }
 
 /// A part under a launcher.
@@ -62,6 +65,7 @@ enum Part {
 pub enum Launched {
     Log,
     Depot,
+    Witness,
 }
 
 impl ServeArgs {
@@ -70,6 +74,7 @@ impl ServeArgs {
         match &self.part {
             Part::Log { launched: true, .. } => Some(Launched::Log),
             Part::Depot { launched: true, .. } => Some(Launched::Depot),
+            Part::Witness { launched: true, .. } => Some(Launched::Witness),
             _ => None,
         }
     }
@@ -82,48 +87,19 @@ pub fn launched(part: Launched) -> std::process::ExitCode {
         Launched::Depot => siegel_platform::run_node("siegel serve depot", |platform| {
             parts::serve_depot(platform, Net::default())
         }),
+        Launched::Witness => {
+            siegel_platform::run_node("siegel serve witness", parts::serve_witness)
+        }
     }
 }
 
 /// Serves until SIGINT or SIGTERM.
 pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
     match args.part {
-        Part::Log {
-            folder,
-            key,
-            origin,
-            listen,
-            ..
-        } => {
-            log(
-                folder.unwrap_or_default(),
-                key.unwrap_or_default(),
-                &origin,
-                &listen,
-            )
-            .await
-        }
+        Part::Log { args, .. } => log::serve(args).await,
+        Part::Witness { args, .. } => witness::serve(args).await,
         Part::Depot { store, listen, .. } => depot(&store.unwrap_or_default(), &listen).await,
     }
-}
-
-async fn log(folder: PathBuf, key: PathBuf, origin: &str, listen: &str) -> Result<Exit, Failure> {
-    let failed = |why: &dyn std::fmt::Display| Failure::failed("serve-log", "log", why, "");
-    let log_key = LogKey::load_or_create(origin, &key).map_err(|why| failed(&why))?;
-    let anchors = log_key.anchors();
-    let log = Log::open(&Storage::Folder(folder), log_key).map_err(|why| failed(&why))?;
-    let services = Services::beside_key(log, &key).map_err(|why| failed(&why))?;
-    let listener = tokio::net::TcpListener::bind(listen)
-        .await
-        .map_err(|why| taken(listen, why))?;
-    note(&format!("log {origin} on http://{listen}"));
-    note(&format!("its key: {}", hex::encode(anchors.key)));
-    let root = key.with_file_name("trusted_root.json");
-    note(&format!("for other Sigstore clients: {}", root.display()));
-    siegel_rekor::serve(listener, services, stop())
-        .await
-        .map_err(|why| failed(&why))?;
-    Ok(Exit::Ok)
 }
 
 async fn depot(store: &str, listen: &str) -> Result<Exit, Failure> {
@@ -149,6 +125,11 @@ async fn depot(store: &str, listen: &str) -> Result<Exit, Failure> {
         .await
         .map_err(|why| failed(&why))?;
     Ok(Exit::Ok)
+}
+
+/// Whole seconds since 1970, by this machine's clock.
+fn host_clock() -> siegel_rekor::Now {
+    std::sync::Arc::new(|| siegel_platform::Clock::now(&siegel_platform::SystemClock))
 }
 
 async fn stop() {

@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use siegel_audit::testing::{
-    Quote, Scene, Told, Vouch, budget, chained, lived, log_key, reference,
+    Quote, Scene, Told, Vouch, budget, chained, last_bundle, lived, log_key, reference, rot,
+    withhold,
 };
 use siegel_audit::{AuditAnchors, ExpectedCluster};
 use siegel_ident::{Digest, Timestamp};
@@ -90,16 +91,6 @@ impl Lie {
     }
 }
 
-/// Takes an object out of the archive.
-fn withhold(log: &Path, bytes: &[u8]) {
-    std::fs::remove_file(archived(log, bytes)).unwrap();
-}
-
-fn archived(log: &Path, bytes: &[u8]) -> PathBuf {
-    let name = Digest::of(bytes).to_string();
-    log.join("archive").join(&name[..2]).join(&name)
-}
-
 fn ends(vouch: &mut Vouch, at: Timestamp) {
     for document in &mut vouch.documents {
         document.not_after = at;
@@ -135,9 +126,7 @@ fn lies() -> Vec<Lie> {
         lie("a recipe withheld", "payload-withheld", "I1")
             .after(|scene, log, _| withhold(log, &scene.vouched().recipe.unwrap())),
         lie("a payload that cannot be read", "payload-unreadable", "I1").after(|scene, log, _| {
-            let bytes = scene.policy().to_bytes().unwrap();
-            withhold(log, &bytes);
-            std::fs::create_dir(archived(log, &bytes)).unwrap();
+            rot(log, &scene.policy().to_bytes().unwrap());
         }),
         lie("a receipt left out", "receipt-missing", "I17").bodies(|bodies| {
             bodies.remove(4);
@@ -201,7 +190,7 @@ fn lies() -> Vec<Lie> {
         )
         .quote(|quote| quote.by_stranger = true),
         lie("a log without its entries", "entries-withheld", "I1")
-            .after(|_, log, _| std::fs::remove_file(log.join("entries")).unwrap()),
+            .after(|_, log, _| std::fs::remove_file(last_bundle(log)).unwrap()),
         lie("a checkpoint that is none", "checkpoint-invalid", "I1")
             .after(|_, log, _| std::fs::write(log.join("checkpoint"), [0xff]).unwrap()),
     ]
@@ -319,7 +308,7 @@ fn a_full_standard_error_changes_no_exit_code() {
 /// Catches an option that is taken and does nothing.
 #[test]
 fn a_time_is_refused_where_none_is_asked_for() {
-    let (code, output) = siegel(&["audit", "/nowhere", "--now", "1"]);
+    let (code, output) = siegel(&["audit", "/nowhere", "--watch", "--now", "1"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(code == 2 && said.contains("--now"), "{said}");
 }

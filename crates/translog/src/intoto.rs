@@ -22,6 +22,8 @@ pub mod predicate {
     pub const ENDORSEMENT: &str = "https://siegel.dev/endorsement/v1";
     /// A key bundle with its evidence, as clients got it; the artifact is a key offer document.
     pub const KEY_OFFER: &str = "https://siegel.dev/key-offer/v1";
+    /// A random number that somebody asks the witnesses' time with; see [`crate::nonce`].
+    pub const NONCE: &str = "https://siegel.dev/nonce/v1";
 }
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";

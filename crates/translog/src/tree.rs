@@ -3,6 +3,7 @@
 use siegel_ident::Digest;
 
 use crate::merkle::{empty_root, node_hash};
+use crate::nodes;
 
 /// All complete nodes of an RFC 6962 tree, level by level: about 64 bytes per leaf.
 #[derive(Clone, Default)]
@@ -58,10 +59,7 @@ impl Tree {
 
     /// The root over the first `size` leaves; `None` if there are fewer.
     pub fn root_at(&self, size: u64) -> Option<Digest> {
-        match size {
-            0 => Some(empty_root()),
-            _ => self.range(0, size),
-        }
+        nodes::root(|level, index| self.node(level, index), size)
     }
 
     /// The complete node `index` of `level` (0 = leaves).
@@ -73,66 +71,15 @@ impl Tree {
     /// The inclusion proof of leaf `index` in the tree of the first `size` leaves, lowest sibling
     /// first.
     pub fn inclusion_proof(&self, index: u64, size: u64) -> Option<Vec<Digest>> {
-        if index >= size || size > self.size() {
-            return None;
-        }
-        let (mut start, mut end) = (0, size);
-        let mut path = Vec::new();
-        while end - start > 1 {
-            let middle = start + split(end - start);
-            if index < middle {
-                path.push(self.range(middle, end)?);
-                end = middle;
-            } else {
-                path.push(self.range(start, middle)?);
-                start = middle;
-            }
-        }
-        path.reverse();
-        Some(path)
+        nodes::inclusion(|level, index| self.node(level, index), index, size)
     }
 
     /// The proof that the first `from` leaves are a prefix of the first `to` (RFC 6962 2.1.2).
     pub fn consistency_proof(&self, from: u64, to: u64) -> Option<Vec<Digest>> {
-        if from > to || to > self.size() {
+        if to > self.size() {
             return None;
         }
-        if from == 0 || from == to {
-            return Some(Vec::new());
-        }
-        let (mut start, mut end) = (0, to);
-        let mut path = Vec::new();
-        // `from` stays inside (start, end]; at the end it is the edge of a complete node.
-        while from != end {
-            let middle = start + split(end - start);
-            if from <= middle {
-                path.push(self.range(middle, end)?);
-                end = middle;
-            } else {
-                path.push(self.range(start, middle)?);
-                start = middle;
-            }
-        }
-        if start != 0 {
-            path.push(self.range(start, end)?);
-        }
-        path.reverse();
-        Some(path)
-    }
-
-    /// MTH of RFC 6962 over leaves `start..end`, where `start` is a multiple of the largest power
-    /// of two that fits: the only ranges that the recursion meets.
-    fn range(&self, start: u64, end: u64) -> Option<Digest> {
-        let size = end - start;
-        if size.is_power_of_two() {
-            let level = size.trailing_zeros();
-            return self.node(level, start >> level);
-        }
-        let middle = start + split(size);
-        Some(node_hash(
-            &self.range(start, middle)?,
-            &self.range(middle, end)?,
-        ))
+        nodes::consistency(|level, index| self.node(level, index), from, to)
     }
 }
 
@@ -144,9 +91,4 @@ impl FromIterator<Digest> for Tree {
         }
         tree
     }
-}
-
-/// The largest power of two below `size` (`size` ≥ 2).
-fn split(size: u64) -> u64 {
-    1 << (63 - (size - 1).leading_zeros())
 }

@@ -1,40 +1,38 @@
 //! Receipts into chains: one per cluster, numbered without gaps, each naming the one before (I17).
 
-use std::collections::BTreeMap;
+use siegel_ident::{ClusterId, Digest, Timestamp};
+use siegel_ledger::{Fact, Receipt};
 
-use siegel_ident::{ClusterId, Digest};
-use siegel_ledger::Receipt;
-use siegel_translog::SpkiKey;
-
-use super::World;
+use super::signers::SignerId;
+use super::{Entry, World};
 use crate::anchors::ExpectedCluster;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
-use crate::item::Item;
 
-/// A receipt in the log.
+/// A receipt in the log. Its cluster and schema are known, so they are not kept: there may be a
+/// million of these.
 pub(crate) struct LoggedReceipt {
-    pub(crate) receipt: Receipt,
+    pub(crate) seq: u64,
+    previous: Digest,
+    pub(crate) at: Timestamp,
+    pub(crate) fact: Fact,
     /// SHA-256 of its exact body.
     pub(crate) digest: Digest,
     /// Place in the log.
     pub(crate) index: u64,
-    signer: SpkiKey,
+    signer: SignerId,
 }
 
-/// Reads a receipt's body.
-pub(super) fn read(item: &Item, bytes: &[u8], findings: &mut Findings) -> Option<LoggedReceipt> {
-    match Receipt::parse(bytes) {
-        Ok(receipt) => Some(LoggedReceipt {
-            receipt,
-            digest: item.artifact,
-            index: item.index,
-            signer: item.signer,
-        }),
-        Err(e) => {
-            let message = format!("log entry {}: {e}", item.index);
-            findings.error("receipt-unreadable", "I17", message);
-            None
+impl LoggedReceipt {
+    pub(super) fn of(entry: Entry, receipt: Receipt) -> Self {
+        Self {
+            seq: receipt.seq,
+            previous: receipt.previous,
+            at: receipt.at,
+            fact: receipt.fact,
+            digest: entry.artifact,
+            index: entry.index,
+            signer: entry.signer,
         }
     }
 }
@@ -56,32 +54,12 @@ pub(super) fn order(
         }
         return Vec::new();
     };
-    let mut chain = Vec::new();
-    let mut previous = id.digest();
-    let (by_number, last) = by_number(&name, cluster.key, logged, findings);
-    for (next, (seq, receipt)) in (1..).zip(by_number) {
-        if seq != next {
-            let message = format!(
-                "cluster {name}: receipts {next} to {} are missing; what follows cannot be judged",
-                seq - 1
-            );
-            findings.error("receipt-missing", "I17", message);
-            return chain;
-        }
-        if receipt.receipt.previous != previous {
-            let what = if seq == 1 {
-                "the genesis"
-            } else {
-                "the receipt before"
-            };
-            let message = format!(
-                "cluster {name}: receipt {seq} is not chained to {what}; what follows cannot be judged"
-            );
-            findings.error("receipt-not-chained", "I17", message);
-            return chain;
-        }
-        previous = receipt.digest;
-        chain.push(receipt);
+    let key = world.signers.find(&cluster.key);
+    let mut chain = by_number(&name, key, logged, findings);
+    let last = chain.last().map_or(0, |receipt| receipt.seq);
+    if let Some(broken) = first_break(&name, id, &chain, findings) {
+        chain.truncate(broken);
+        return chain;
     }
     let least = expected.and_then(|cluster| cluster.receipts).unwrap_or(0);
     if last < least {
@@ -92,46 +70,77 @@ pub(super) fn order(
     chain
 }
 
-/// One receipt per number, and the largest number.
+/// How many receipts from the first one on are numbered and chained as they should be, if not all.
+fn first_break(
+    name: &str,
+    id: ClusterId,
+    chain: &[LoggedReceipt],
+    findings: &mut Findings,
+) -> Option<usize> {
+    let mut previous = id.digest();
+    for (at, (next, receipt)) in (1..).zip(chain).enumerate() {
+        let seq = receipt.seq;
+        if seq != next {
+            let message = format!(
+                "cluster {name}: receipts {next} to {} are missing; what follows cannot be judged",
+                seq - 1
+            );
+            findings.error("receipt-missing", "I17", message);
+            return Some(at);
+        }
+        if receipt.previous != previous {
+            let what = if seq == 1 {
+                "the genesis"
+            } else {
+                "the receipt before"
+            };
+            let message = format!(
+                "cluster {name}: receipt {seq} is not chained to {what}; what follows cannot be judged"
+            );
+            findings.error("receipt-not-chained", "I17", message);
+            return Some(at);
+        }
+        previous = receipt.digest;
+    }
+    None
+}
+
+/// One receipt per number, in order.
 fn by_number(
     name: &str,
-    key: SpkiKey,
-    logged: Vec<LoggedReceipt>,
+    key: Option<SignerId>,
+    mut logged: Vec<LoggedReceipt>,
     findings: &mut Findings,
-) -> (BTreeMap<u64, LoggedReceipt>, u64) {
-    let mut chain: BTreeMap<u64, LoggedReceipt> = BTreeMap::new();
-    for receipt in logged {
-        let seq = receipt.receipt.seq;
-        if receipt.signer != key {
+) -> Vec<LoggedReceipt> {
+    logged.retain(|receipt| {
+        if Some(receipt.signer) != key {
             // Anyone may log such a thing; the cluster's own receipt is then missing or not.
             let message = format!(
                 "log entry {}: a receipt of cluster {name} that the cluster did not sign; ignored",
                 receipt.index
             );
             findings.warning("receipt-foreign", "I17", message);
-            continue;
+            return false;
         }
-        if seq == 0 {
+        if receipt.seq == 0 {
             let message = format!("cluster {name} signed a receipt numbered 0; they count from 1");
             findings.error("receipt-number", "I17", message);
-            continue;
         }
-        match chain.get(&seq) {
-            // Signed twice (ECDSA is randomised): the body is what counts.
-            Some(known) if known.digest == receipt.digest => {}
-            Some(known) => {
-                let message = format!(
-                    "cluster {name} signed two different receipts {seq} (log entries {} and {}): \
-                     there are two histories",
-                    known.index, receipt.index
-                );
-                findings.error("receipt-fork", "I17", message);
-            }
-            None => {
-                chain.insert(seq, receipt);
-            }
+        receipt.seq != 0
+    });
+    logged.sort_unstable_by_key(|receipt| (receipt.seq, receipt.index));
+    logged.dedup_by(|receipt, known| {
+        // Signed twice (ECDSA is randomised): the body is what counts.
+        let same = receipt.seq == known.seq;
+        if same && known.digest != receipt.digest {
+            let message = format!(
+                "cluster {name} signed two different receipts {} (log entries {} and {}): there \
+                 are two histories",
+                known.seq, known.index, receipt.index
+            );
+            findings.error("receipt-fork", "I17", message);
         }
-    }
-    let last = chain.last_key_value().map_or(0, |(seq, _)| *seq);
-    (chain, last)
+        same
+    });
+    logged
 }

@@ -1,6 +1,6 @@
 //! One cluster's history, replayed receipt by receipt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use siegel_ident::{Budget, ClusterId, EpochId, PolicyDigest, RunId, Timestamp};
 
@@ -9,8 +9,8 @@ use super::account::Account;
 use super::chain::LoggedReceipt;
 use super::epochs::Epoch;
 use super::runs::Run;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 use crate::report::{PipelineReport, RunReport, RunState};
 
 /// What is known of a cluster after the receipts so far.
@@ -20,6 +20,8 @@ pub(crate) struct Cluster {
     pub(crate) pipelines: BTreeMap<String, Account>,
     pub(crate) epochs: BTreeMap<EpochId, Epoch>,
     pub(crate) runs: BTreeMap<RunId, Run>,
+    /// Which runs read an epoch.
+    pub(crate) readers: BTreeMap<EpochId, BTreeSet<RunId>>,
     /// Until when each registered policy is endorsed.
     pub(crate) covers: BTreeMap<PolicyDigest, Timestamp>,
     /// Runs in the order of their registration.
@@ -60,17 +62,14 @@ pub(super) fn replay(
         pipelines: BTreeMap::new(),
         epochs: BTreeMap::new(),
         runs: BTreeMap::new(),
+        readers: BTreeMap::new(),
         covers: BTreeMap::new(),
         order: Vec::new(),
     };
     for receipt in &chain {
-        let about = format!(
-            "cluster {}, receipt {}",
-            short(&id.digest()),
-            receipt.receipt.seq
-        );
+        let about = format!("cluster {}, receipt {}", short(&id.digest()), receipt.seq);
         let mut says = Says { findings, about };
-        let at = receipt.receipt.at;
+        let at = receipt.at;
         says.must(
             at >= cluster.clock,
             "receipt-time",
@@ -113,6 +112,7 @@ impl Cluster {
                 pipeline,
                 total: account.total,
                 spent: account.spent,
+                history: account.history,
             })
             .collect();
         (run_reports, budgets)
@@ -137,6 +137,8 @@ impl Run {
             committed: self.step.0,
             releases: self.releases,
             state: self.state,
+            registered_at: self.registered_at,
+            ended_at: self.ended_at,
         }
     }
 }

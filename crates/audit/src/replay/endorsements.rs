@@ -1,8 +1,6 @@
 //! Endorsements: what stood in the log when a policy needed it (I1, I3, I9, I11).
 
-use siegel_endorse::{
-    Build, Endorsement, NotEndorsed, Subject, Thing, Voice, endorsed_until, things,
-};
+use siegel_endorse::{Build, NotEndorsed, Subject, Thing, Voice, endorsed_until, things};
 use siegel_ident::Timestamp;
 use siegel_policy::{AccessPolicy, Policy};
 
@@ -11,26 +9,7 @@ use super::policies::label;
 use super::wrong::Wrong;
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::item::Item;
 use crate::report::EndorsedReport;
-
-/// Reads an endorsement; whoever signed the statement is its endorser.
-pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
-    match Endorsement::parse(bytes) {
-        Ok(endorsement) => world.voices.push(Voice {
-            endorsement,
-            endorser: item.signer.digest(),
-            log_index: item.index,
-        }),
-        Err(e) => {
-            let message = format!(
-                "log entry {}: the endorsement does not parse: {e}",
-                item.index
-            );
-            findings.error("endorsement-unreadable", "I2", message);
-        }
-    }
-}
 
 /// Holds the policies' endorsers against the auditor's, and says what cannot be rebuilt.
 pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findings) {

@@ -5,8 +5,8 @@ use siegel_ident::{ClusterId, EpochId, PolicyDigest, RunId, Timestamp};
 use super::World;
 use super::cluster::{Cluster, Says};
 use super::offers::OfferedKey;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
 
 /// A key epoch.
 pub(crate) struct Epoch {
@@ -104,8 +104,8 @@ impl Cluster {
         );
         found.over = true;
         let mut erased = Vec::new();
-        for (id, run) in &mut self.runs {
-            if run.epochs.contains(&epoch) && !run.erased {
+        for id in self.readers.get(&epoch).into_iter().flatten() {
+            if let Some(run) = self.runs.get_mut(id).filter(|run| !run.erased) {
                 says.must(
                     !run.is_open(),
                     "run-not-ended",

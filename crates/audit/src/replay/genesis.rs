@@ -6,11 +6,10 @@ use siegel_attest::{Genesis, Profile};
 use siegel_ident::{ClusterId, ConfigDigest};
 use siegel_translog::SpkiKey;
 
-use super::World;
+use super::{Entry, World};
 use crate::anchors::AuditAnchors;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
-use crate::item::Item;
 
 /// A genesis in the log.
 pub(crate) struct LoggedGenesis {
@@ -23,36 +22,23 @@ pub(crate) struct LoggedGenesis {
 }
 
 impl LoggedGenesis {
+    /// Its exact bytes are the cluster's id (I2), whoever signed the statement.
+    ///
+    /// # Errors
+    /// A configuration or key that no cluster can have.
+    pub(super) fn of(entry: Entry, genesis: Genesis) -> Result<Box<Self>, String> {
+        let config = genesis.config.digest().map_err(|e| e.to_string())?;
+        let key = SpkiKey::from_point(&genesis.cluster_key).map_err(|e| e.to_string())?;
+        Ok(Box::new(Self {
+            genesis,
+            config,
+            key,
+            index: entry.index,
+        }))
+    }
+
     pub(crate) fn is_simulation(&self) -> bool {
         self.genesis.config.profile == Profile::Simulation
-    }
-}
-
-/// Reads a genesis. Its exact bytes are the cluster's id (I2), whoever signed the statement.
-pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
-    let parsed = Genesis::parse(bytes)
-        .map_err(|e| e.to_string())
-        .and_then(|genesis| {
-            let config = genesis.config.digest().map_err(|e| e.to_string())?;
-            let key = SpkiKey::from_point(&genesis.cluster_key).map_err(|e| e.to_string())?;
-            Ok(LoggedGenesis {
-                genesis,
-                config,
-                key,
-                index: item.index,
-            })
-        });
-    match parsed {
-        Ok(logged) => {
-            world.clusters.entry(item.artifact.into()).or_insert(logged);
-        }
-        Err(why) => {
-            let message = format!(
-                "log entry {}: the genesis does not parse: {why}",
-                item.index
-            );
-            findings.error("genesis-unreadable", "I2", message);
-        }
     }
 }
 
@@ -122,6 +108,12 @@ fn simulation(
         "INSECURE SIMULATION: the evidence of cluster {name} is simulated and proves nothing"
     );
     findings.warning("simulated-evidence", "I11", message);
+    if !config.witnesses.is_none() {
+        let message = format!(
+            "SIMULATED WITNESSES: whoever runs cluster {name} runs the witnesses of its log"
+        );
+        findings.warning("simulated-witnesses", "I1", message);
+    }
     if config.seed.is_some() {
         let message = format!(
             "cluster {name} is seeded: anyone can repeat its noise, so its privacy statement is void"

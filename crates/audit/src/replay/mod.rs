@@ -11,23 +11,28 @@ mod genesis;
 mod offers;
 mod policies;
 mod runs;
+mod signers;
 mod steps;
 mod wrong;
 
 use std::collections::BTreeMap;
 
 use siegel_endorse::Voice;
-use siegel_ident::{ClusterId, EpochId, PolicyDigest, ProgramDigest};
+use siegel_ident::{ClusterId, Digest, EpochId, PolicyDigest, ProgramDigest};
 use siegel_translog::Tree;
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::item::{Item, Kind};
+use crate::read::{Item, Kind};
 use crate::report::{Counts, PipelineReport, PolicyReport, RunReport};
 use chain::LoggedReceipt;
 use genesis::LoggedGenesis;
 use offers::{LoggedOffer, OfferedKey};
 use policies::LoggedPolicy;
+use signers::{Part, SignerId, Signers};
+
+/// Statements of unknown kinds that are listed; all are counted.
+const UNKNOWN_MAX: usize = 100;
 
 /// All that was read, sorted by what it is; then judged.
 #[derive(Default)]
@@ -41,6 +46,8 @@ pub(crate) struct Replay {
 /// What receipts may refer to.
 #[derive(Default)]
 pub(crate) struct World {
+    /// Who signed entries.
+    pub(crate) signers: Signers,
     pub(crate) clusters: BTreeMap<ClusterId, LoggedGenesis>,
     pub(crate) policies: BTreeMap<PolicyDigest, LoggedPolicy>,
     /// Program to its first place in the log.
@@ -51,54 +58,77 @@ pub(crate) struct World {
     pub(crate) offers: Vec<LoggedOffer>,
     /// The keys of those that are good, in the order of the log.
     pub(crate) keys: BTreeMap<(ClusterId, EpochId), Vec<OfferedKey>>,
+    /// Statements of kinds that this version does not know, the first ones.
+    unknown: Vec<(u64, String)>,
 }
 
 impl Replay {
     /// Sorts in one opened entry.
-    pub(crate) fn take(&mut self, mut item: Item, counts: &mut Counts, findings: &mut Findings) {
-        for finding in std::mem::take(&mut item.named) {
-            findings.add(finding);
-        }
-        match &item.kind {
-            Kind::Policy(bytes) => {
+    pub(crate) fn take(&mut self, item: Item, counts: &mut Counts, findings: &mut Findings) {
+        let Item {
+            index,
+            signer,
+            artifact,
+            kind,
+            named,
+        } = item;
+        let entry = Entry {
+            index,
+            artifact,
+            signer: self.world.signers.signed(signer, part(&kind), index),
+        };
+        let world = &mut self.world;
+        let mut read = Reader { index, findings };
+        named
+            .into_iter()
+            .for_each(|finding| read.findings.add(finding));
+        match kind {
+            Kind::Policy(parsed) => {
                 counts.policies += 1;
-                policies::take(&mut self.world, &item, bytes, findings);
+                if let Some(policy) = read.parsed("policy", "I2", parsed) {
+                    policies::take(world, entry, policy, read.findings);
+                }
             }
-            Kind::Genesis(bytes) => {
+            Kind::Genesis(parsed) => {
                 counts.genesis += 1;
-                genesis::take(&mut self.world, &item, bytes, findings);
+                let genesis = read.parsed("genesis", "I2", parsed);
+                let logged = genesis.map(|genesis| LoggedGenesis::of(entry, genesis));
+                if let Some(logged) = logged.and_then(|l| read.parsed("genesis", "I2", l)) {
+                    world.clusters.entry(artifact.into()).or_insert(logged);
+                }
             }
-            Kind::Receipt(bytes) => {
+            Kind::Receipt(parsed) => {
                 counts.receipts += 1;
-                if let Some(receipt) = chain::read(&item, bytes, findings) {
-                    self.receipts
-                        .entry(receipt.receipt.cluster)
-                        .or_default()
-                        .push(receipt);
+                if let Some(receipt) = read.parsed("receipt", "I17", parsed) {
+                    let logged = self.receipts.entry(receipt.cluster).or_default();
+                    logged.push(LoggedReceipt::of(entry, receipt));
                 }
             }
             Kind::Program => {
                 counts.programs += 1;
-                self.world
-                    .programs
-                    .entry(item.artifact.into())
-                    .or_insert(item.index);
+                world.programs.entry(artifact.into()).or_insert(index);
             }
-            Kind::Endorsement(bytes) => {
+            Kind::Endorsement(parsed) => {
                 counts.endorsements += 1;
-                endorsements::take(&mut self.world, &item, bytes, findings);
+                if let Some(endorsement) = read.parsed("endorsement", "I2", parsed) {
+                    world.voices.push(Voice {
+                        endorsement,
+                        endorser: signer.digest(),
+                        log_index: index,
+                    });
+                }
             }
-            Kind::KeyOffer(bytes) => {
+            Kind::KeyOffer(parsed) => {
                 counts.key_offers += 1;
-                offers::take(&mut self.world, &item, bytes, findings);
+                if let Some(offer) = read.parsed("key offer", "I2", parsed) {
+                    world.offers.push(LoggedOffer { offer, index });
+                }
             }
             Kind::Other(kind) => {
                 counts.other += 1;
-                let message = format!(
-                    "log entry {}: unknown kind of statement {kind:?}",
-                    item.index
-                );
-                findings.warning("unknown-statement", "", message);
+                if world.unknown.len() < UNKNOWN_MAX {
+                    world.unknown.push((index, kind));
+                }
             }
         }
     }
@@ -113,7 +143,10 @@ impl Replay {
     ) {
         genesis::judge(&self.world, anchors, findings);
         self.left_open(anchors, findings);
+        self.unknown_kinds(anchors, findings);
+        signers::judge(&self.world, anchors, findings);
         policies::judge(&self.world, anchors, findings);
+        policies::together(&self.world, findings);
         endorsements::judge(&self.world, anchors, findings);
         offers::judge(&mut self.world, anchors, tree, findings);
         let mut receipts = std::mem::take(&mut self.receipts);
@@ -169,10 +202,16 @@ impl Replay {
             let message = "the anchors pin no endorser: whoever the policies name was believed";
             findings.warning("anchors-no-endorser", "I3", message);
         }
-        if anchors.known_checkpoints.is_empty() {
-            let message = "the anchors know no earlier checkpoint: a log rewritten by its own key \
-                           cannot be seen";
-            findings.info("anchors-no-checkpoint", message);
+    }
+
+    /// A kind of statement that nobody can judge. Where publishers are pinned, none may log one.
+    fn unknown_kinds(&self, anchors: &AuditAnchors, findings: &mut Findings) {
+        for (index, kind) in &self.world.unknown {
+            let message = format!("log entry {index}: unknown kind of statement {kind:?}");
+            match anchors.publishers.is_empty() {
+                true => findings.warning("unknown-statement", "", message),
+                false => findings.error("unknown-statement", "I1", message),
+            }
         }
     }
 
@@ -217,5 +256,48 @@ impl Replay {
             .collect();
         policies.sort_by_key(|policy| policy.log_index);
         (policies, self.runs, self.budgets)
+    }
+}
+
+/// An entry of the log, without what it says.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    /// Place in the log.
+    pub(crate) index: u64,
+    /// SHA-256 of the artifact.
+    pub(crate) artifact: Digest,
+    pub(crate) signer: SignerId,
+}
+
+fn part(kind: &Kind) -> Part {
+    match kind {
+        Kind::Receipt(_) => Part::Cluster,
+        Kind::Endorsement(_) => Part::Endorser,
+        _ => Part::Publisher,
+    }
+}
+
+/// Says what does not parse.
+struct Reader<'a> {
+    index: u64,
+    findings: &'a mut Findings,
+}
+
+impl Reader<'_> {
+    fn parsed<T>(
+        &mut self,
+        what: &str,
+        invariant: &str,
+        parsed: Result<Box<T>, String>,
+    ) -> Option<T> {
+        match parsed {
+            Ok(value) => Some(*value),
+            Err(e) => {
+                let id = format!("{}-unreadable", what.replace(' ', "-"));
+                let message = format!("log entry {}: the {what} does not parse: {e}", self.index);
+                self.findings.error(&id, invariant, message);
+                None
+            }
+        }
     }
 }

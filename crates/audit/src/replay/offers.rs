@@ -9,12 +9,11 @@ use super::World;
 use super::wrong::{Wrong, require};
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::item::Item;
 
 /// An offer in the log.
 pub(crate) struct LoggedOffer {
-    offer: KeyOffer,
-    index: u64,
+    pub(super) offer: KeyOffer,
+    pub(super) index: u64,
 }
 
 /// An epoch's key that evidence vouches for.
@@ -22,23 +21,6 @@ pub(crate) struct OfferedKey {
     pub(crate) bundle: KeyBundle,
     /// Place in the log.
     pub(crate) index: u64,
-}
-
-/// Reads an offer; it is judged when the rest is there.
-pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
-    match KeyOffer::parse(bytes) {
-        Ok(offer) => world.offers.push(LoggedOffer {
-            offer,
-            index: item.index,
-        }),
-        Err(e) => {
-            let message = format!(
-                "log entry {}: the key offer does not parse: {e}",
-                item.index
-            );
-            findings.error("key-offer-unreadable", "I2", message);
-        }
-    }
 }
 
 /// Checks each offer as a client does, and that all clients saw this log. `tree` is absent if the

@@ -1,13 +1,12 @@
 //! Policies in the log: do they parse, what does the lint say, whose are they?
 
 use siegel_endorse::Voice;
-use siegel_policy::{AccessPolicy, Finding, Policy, lint};
+use siegel_policy::{Finding, Policy, lint, lint_together};
 
-use super::{World, endorsements};
+use super::{Entry, World, endorsements};
 use crate::anchors::AuditAnchors;
+use crate::audit::short;
 use crate::findings::Findings;
-use crate::gather::short;
-use crate::item::Item;
 use crate::report::PolicyReport;
 
 /// A policy in the log.
@@ -30,6 +29,7 @@ impl LoggedPolicy {
             delta: self.policy.privacy.delta.to_string(),
             registered: self.registered,
             endorsed: endorsements::report(voices, &self.policy),
+            rules: self.policy.rules().clone(),
         }
     }
 
@@ -38,18 +38,10 @@ impl LoggedPolicy {
     }
 }
 
-/// Reads a policy as everyone who enforces it does (I2).
-pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut Findings) {
-    let policy = match AccessPolicy::parse(bytes) {
-        Ok(policy) => policy,
-        Err(e) => {
-            let message = format!("log entry {}: the policy does not parse: {e}", item.index);
-            findings.error("policy-unreadable", "I2", message);
-            return;
-        }
-    };
+/// Takes a policy in; all its places in the log count.
+pub(super) fn take(world: &mut World, entry: Entry, policy: Policy, findings: &mut Findings) {
     if let Some(known) = world.policies.get_mut(&policy.digest()) {
-        known.indices.push(item.index);
+        known.indices.push(entry.index);
         return;
     }
     for finding in lint(policy.rules()) {
@@ -57,7 +49,7 @@ pub(super) fn take(world: &mut World, item: &Item, bytes: &[u8], findings: &mut 
         findings.add(Finding { message, ..finding });
     }
     let logged = LoggedPolicy {
-        indices: vec![item.index],
+        indices: vec![entry.index],
         registered: false,
         policy,
     };
@@ -101,6 +93,15 @@ pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findin
             }
         }
     }
+}
+
+/// What the policies in use mean together.
+pub(super) fn together(world: &World, findings: &mut Findings) {
+    let policies = world.policies.values().map(|logged| logged.policy.rules());
+    let all: Vec<_> = policies.collect();
+    lint_together(&all)
+        .into_iter()
+        .for_each(|f| findings.add(f));
 }
 
 /// Name and digest for a message.

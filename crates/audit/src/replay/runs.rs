@@ -1,7 +1,10 @@
 //! Runs, and their registration: the whole cost is debited first (I6).
 
+use std::collections::BTreeSet;
+
 use siegel_ident::{
-    Budget, Digest, EpochId, Fencing, ObjectDigest, PolicyDigest, ProgramDigest, Step, Timestamp,
+    Budget, Digest, EpochId, Fencing, ObjectDigest, PolicyDigest, ProgramDigest, RunId, Step,
+    Timestamp,
 };
 use siegel_ledger::Fact;
 
@@ -16,7 +19,6 @@ pub(crate) struct Run {
     pub(crate) policy: PolicyDigest,
     pub(crate) program: ProgramDigest,
     pub(crate) pipeline: String,
-    pub(crate) epochs: Vec<EpochId>,
     pub(crate) deadline: Timestamp,
     pub(crate) blob_count: u64,
     pub(crate) cost: Budget,
@@ -27,7 +29,11 @@ pub(crate) struct Run {
     /// What the next step must start from.
     pub(crate) head: Digest,
     pub(crate) releases: Vec<ObjectDigest>,
+    /// The same, to look them up (I14: a cluster may claim any number of steps).
+    pub(crate) released: BTreeSet<ObjectDigest>,
     pub(crate) state: RunState,
+    pub(crate) registered_at: Timestamp,
+    pub(crate) ended_at: Option<Timestamp>,
     /// Its keys are gone.
     pub(crate) erased: bool,
 }
@@ -52,11 +58,11 @@ impl Cluster {
             cost,
             spent,
             ..
-        } = &logged.receipt.fact
+        } = &logged.fact
         else {
             return;
         };
-        self.debit(pipeline, *policy, *cost, *spent, says);
+        self.debit(*run, pipeline, *policy, (*cost, *spent), says);
         self.epochs_fit(*policy, epochs, *deadline, says);
         self.keys_were_offered(world, epochs, logged.index, says);
         self.is_endorsed(world, *policy, logged.index, says);
@@ -92,7 +98,6 @@ impl Cluster {
             policy: *policy,
             program: *program,
             pipeline: pipeline.clone(),
-            epochs: epochs.clone(),
             deadline: *deadline,
             blob_count: *blob_count,
             cost: *cost,
@@ -102,19 +107,26 @@ impl Cluster {
             fencing: Fencing(0),
             head: logged.digest,
             releases: Vec::new(),
+            released: BTreeSet::new(),
             state: RunState::Registered,
+            registered_at: self.clock,
+            ended_at: None,
             erased: false,
         };
+        for epoch in epochs {
+            self.readers.entry(*epoch).or_default().insert(*run);
+        }
         let fresh = self.add_run(*run, record);
         says.must(fresh, "run-twice", "I6", "the run's id was used before");
     }
 
+    /// `cost` and the running total that the receipt states after it.
     fn debit(
         &mut self,
+        run: RunId,
         pipeline: &str,
         policy: PolicyDigest,
-        cost: Budget,
-        spent: Budget,
+        (cost, spent): (Budget, Budget),
         says: &mut Says<'_>,
     ) {
         let Some(account) = self.pipelines.get_mut(pipeline) else {
@@ -137,6 +149,7 @@ impl Cluster {
             says.error("budget-overspent", "I6", message);
         }
         running_total(account, spent, says);
+        account.note(self.clock, Some(run));
     }
 
     fn epochs_fit(

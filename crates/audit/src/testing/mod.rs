@@ -7,13 +7,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // for tests only
 
+mod disk;
 mod history;
 mod ledger;
+mod liar;
 mod scene;
 mod signer;
 mod told;
+mod witness;
 
+pub use disk::{last_bundle, rot, withhold};
 pub use history::{build_of, lived, receipts, stage};
+pub use liar::{Bend, Liar, bundle, unbundle};
 pub use scene::*;
 pub use signer::Signer;
 pub use told::{Quote, Told, Vouch};
+pub use witness::{Witness, quorum};

@@ -3,8 +3,8 @@
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
 use siegel_ident::{
-    Budget, ClusterId, Delta, Digest, Measurement, NamedKey, NanoRho, PolicyDigest, ProgramDigest,
-    Seconds, Secret, Timestamp, WitnessQuorum,
+    Budget, ClusterId, Delta, Digest, Measurement, NanoRho, PolicyDigest, ProgramDigest, Seconds,
+    Secret, Timestamp, WitnessQuorum,
 };
 use siegel_ledger::Receipt;
 use siegel_policy::{
@@ -29,20 +29,6 @@ pub const PIPELINE: &str = "org.example.words";
 pub const PROGRAM: &[u8] = b"a program";
 const ORIGIN: &str = "log.example.test";
 
-/// A quorum of two witnesses that production would accept; nobody holds their keys.
-pub fn two_witnesses() -> WitnessQuorum {
-    let witness = |n: u8| NamedKey {
-        name: format!("w{n}.example"),
-        operator: format!("operator {n}"),
-        key: [n; 32],
-    };
-    WitnessQuorum {
-        required: 2,
-        max_age: Seconds(3600),
-        witnesses: (1..=2).map(witness).collect(),
-    }
-}
-
 /// A log, and who writes in it.
 pub struct Scene {
     /// Where all of it is written.
@@ -64,6 +50,19 @@ pub struct Scene {
 /// The key of every scene's log.
 pub fn log_key() -> LogKey {
     LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap()
+}
+
+/// A note that the scenes' log key signs, whatever it says.
+pub fn signed_note(size: u64, root: Digest) -> String {
+    let pair = ring::signature::Ed25519KeyPair::from_seed_unchecked(&[5; 32]).unwrap();
+    let checkpoint = siegel_translog::Checkpoint {
+        origin: ORIGIN.to_owned(),
+        size,
+        root,
+    };
+    let signature = pair.sign(checkpoint.note_text().as_bytes());
+    let signature = signature.as_ref().try_into().unwrap();
+    checkpoint.to_note(&log_key().public_key(), &signature)
 }
 
 /// A budget of so much ρ (nano-zCDP) and δ₀ (2⁻⁶⁴).

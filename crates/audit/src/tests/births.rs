@@ -1,12 +1,13 @@
 //! Genesis documents and policies: what they claim, against the anchors and each other.
 
+use crate::testing::NOW;
 use siegel_attest::Genesis;
 use siegel_ident::{Digest, Timestamp};
 use siegel_rekor::LogReader;
 use siegel_translog::predicate;
 
 use super::{errors, ids};
-use crate::testing::{NOW, Scene, receipts, two_witnesses};
+use crate::testing::{Scene, quorum, receipts};
 use crate::{AuditAnchors, ExpectedCluster, audit};
 
 /// Genesis documents against the anchors and against each other.
@@ -37,7 +38,7 @@ async fn clusters_that_are_not_what_they_say() {
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["cluster-other-log"]);
     let mut scene = Scene::new();
-    scene.genesis.config.witnesses = two_witnesses();
+    scene.genesis.config.witnesses = quorum(2);
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["witnesses-not-checked"]);
 

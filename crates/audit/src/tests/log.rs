@@ -6,7 +6,7 @@ use siegel_rekor::{FolderLog, Log, LogKey, LogReader, Storage};
 use siegel_translog::{HashedRekord, Statement, Verifier, predicate};
 
 use super::{errors, ids};
-use crate::testing::{Scene, Signer, lived, log_key};
+use crate::testing::{Scene, Signer, last_bundle, lived, log_key};
 use crate::{AuditAnchors, AuditError, ExpectedCluster, KnownCheckpoint, Verdict, audit};
 
 #[tokio::test]
@@ -114,6 +114,13 @@ async fn i1_an_entry_with_a_certificate_is_named_and_has_no_voice() {
     );
     assert_eq!(report.entries.unreadable, 1);
     assert_eq!(report.entries.policies, 0);
+    let anchors = AuditAnchors {
+        publishers: vec![scene.author.key().digest()],
+        ..scene.anchors()
+    };
+    let log = LogReader::Open(scene.log.clone());
+    let report = audit(&log, &anchors, NOW).await.unwrap();
+    assert_eq!(errors(&report), ["entry-with-certificate"]);
 }
 
 /// I1. Catches: an auditor that believes the checkpoint, or the entries, without comparing them.
@@ -128,8 +135,8 @@ async fn i1_a_rewritten_entry_is_found() {
     let folder = LogReader::Folder(FolderLog::open(dir.path()).unwrap());
     assert!(audit(&folder, &anchors, NOW).await.unwrap().ok);
 
-    // The operator swaps two entries of the same length in the file.
-    let path = dir.path().join("entries");
+    // The operator changes the last entry in its file.
+    let path = last_bundle(dir.path());
     let bytes = std::fs::read(&path).unwrap();
     let bodies = scene.log.size();
     let mut rewritten = bytes.clone();

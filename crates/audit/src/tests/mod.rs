@@ -1,5 +1,6 @@
 //! Logs that are as they should be, and logs that lie in one way each.
 
+mod alarms;
 mod births;
 mod endorsements;
 mod history;

@@ -5,7 +5,7 @@ use siegel_ledger::{Fact, Receipt};
 use siegel_translog::predicate;
 
 use super::errors;
-use crate::testing::{PROGRAM, START, Scene, Signer, chained, lived, receipts, two_witnesses};
+use crate::testing::{PROGRAM, START, Scene, Signer, chained, lived, quorum, receipts};
 
 /// I17. Catches: a receipt left out in the middle, at the start, and links that do not hold.
 #[tokio::test]
@@ -186,7 +186,7 @@ async fn i6_a_production_pipeline_with_two_budgets_is_an_error() {
     let mut twin = Scene::over(scene.log.clone());
     let config = &mut twin.genesis.config;
     (config.profile, config.simulation_root, config.witnesses) =
-        (siegel_attest::Profile::Production, None, two_witnesses());
+        (siegel_attest::Profile::Production, None, quorum(2));
     twin.birth().await;
     twin.log_receipts(&receipts[..1]).await;
     let report = scene.audit().await;

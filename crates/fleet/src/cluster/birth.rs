@@ -1,4 +1,4 @@
-//! The order of birth: log → depot → key service → genesis → workers → root.
+//! The order of birth: witnesses → log → depot → key service → genesis → workers → root.
 
 use std::sync::Arc;
 
@@ -18,10 +18,13 @@ pub(super) async fn start(mode: Mode, options: Options) -> Result<Cluster, Fleet
     let log_key = LogKey::load_or_create(LOG_ORIGIN, &key_file)
         .map_err(|e| config_error("log", e))?
         .public_key();
-    let log = nursery.log(key_file).await?;
+    let witnesses = nursery.witnesses(log_key).await?;
+    let places = witnesses.iter().map(|(_, at)| at.clone()).collect();
+    let log = nursery.log(key_file, places).await?;
     let depot = nursery.depot().await?;
 
-    let config = nursery.cluster_config(log_key)?;
+    let (named, witnesses) = witnesses.into_iter().unzip();
+    let config = nursery.cluster_config(log_key, named)?;
     let bytes = config.to_bytes().map_err(|e| config_error("kms", e))?;
     let places = nursery.places(Part::Kms, nursery.options.kms)?;
     for place in &places {
@@ -84,6 +87,7 @@ pub(super) async fn start(mode: Mode, options: Options) -> Result<Cluster, Fleet
         config,
         genesis,
         log,
+        witnesses,
         depot,
         kms,
         root,

@@ -19,6 +19,7 @@ pub(super) fn serve(part: Part, net: Net, store: Option<Store>) -> Serve {
         let net = net.clone();
         match (part, store.clone()) {
             (Part::Log, _) => reason(parts::serve_log(platform)),
+            (Part::Witness, _) => reason(parts::serve_witness(platform)),
             (Part::Depot, None) => reason(parts::serve_depot(platform, net)),
             (Part::Depot, Some(store)) => reason(parts::serve_depot_on(platform, net, store)),
             (Part::Kms, _) => reason(siegel_kms::serve(platform, net)),

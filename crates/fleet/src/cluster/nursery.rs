@@ -4,19 +4,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use siegel_attest::{ClusterConfig, Profile, ReferenceValue, TeeKind};
-use siegel_ident::{NodeId, Secret, WitnessQuorum, json};
+use siegel_ident::{NamedKey, NodeId, Seconds, Secret, WitnessQuorum, json};
 use siegel_link::{Endpoint, Net};
 use siegel_platform::{BoxFuture, Peer, PlatformError, QuoteSource, StartInfo, rng};
+use siegel_rekor::WitnessAt;
 
 use super::threads::Threads;
 use super::{MeasuredBinary, Mode, Options, Parts, node};
 use crate::launcher::{Image, Launcher, Measured, config_digest};
-use crate::parts::{DepotConfig, LogConfig};
+use crate::parts::{DepotConfig, LogConfig, WitnessConfig};
 use crate::supervisor::{Supervisor, free_port};
 use crate::{FleetError, Part, ProcessName};
 
 /// The embedded log's name in its checkpoints.
 pub(super) const LOG_ORIGIN: &str = "log.simulation.siegel.invalid";
+
+/// The oldest cosignature that counts. A device that fetched an offer in the morning may still upload
+/// in the evening, and witnesses may be away for hours; a log that is shown as it was the day before
+/// yesterday is refused.
+const MAX_AGE: Seconds = Seconds(24 * 3_600);
+/// The log has its checkpoint cosigned anew so often: far below [`MAX_AGE`].
+const REFRESH: Seconds = Seconds(600);
 
 /// What is needed while the cluster comes to be.
 pub(super) struct Nursery {
@@ -24,7 +32,7 @@ pub(super) struct Nursery {
     launcher: Launcher,
     pub(super) net: Net,
     pub(super) parts: Parts,
-    /// Measured parts, and in process mode log and depot if they are processes.
+    /// Measured parts, and in process mode log, witnesses and depot if they are processes.
     images: BTreeMap<Part, Image>,
 }
 
@@ -51,15 +59,54 @@ impl Nursery {
         })
     }
 
+    /// Starts the witnesses. Their keys are made here, before they are started: the genesis names them.
+    pub(super) async fn witnesses(
+        &mut self,
+        log_key: [u8; 32],
+    ) -> Result<Vec<(NamedKey, WitnessAt)>, FleetError> {
+        let mut started = Vec::new();
+        for n in 1..=self.options.witnesses {
+            let name = format!("witness-{n}.simulation.siegel.invalid");
+            let config = WitnessConfig {
+                schema: WitnessConfig::SCHEMA.into(),
+                key_file: self.options.dir.join(format!("witness-{n}-key.pem")),
+                state: self.options.dir.join(format!("witness-{n}")),
+                name: name.clone(),
+                origin: LOG_ORIGIN.into(),
+                log_key,
+            };
+            let clock = Arc::clone(&self.options.clock);
+            let named = config
+                .open(Arc::new(move || clock.now()))
+                .map_err(|e| config_error("witness", e))?
+                .named_key(&format!("simulated witness {n}"));
+            let start = StartInfo {
+                config: json::to_canonical(&config).map_err(|e| config_error("witness", e))?,
+                listen: format!("127.0.0.1:{}", free_port()?),
+                ..self.start_info()
+            };
+            let at = self
+                .bring_up(Part::Witness, NodeId(n.into()), start)
+                .await?;
+            let url = format!("http://{at}");
+            let key = named.key;
+            started.push((named, WitnessAt { name, key, url }));
+        }
+        Ok(started)
+    }
+
     pub(super) async fn log(
         &mut self,
         key_file: std::path::PathBuf,
+        witnesses: Vec<WitnessAt>,
     ) -> Result<Endpoint, FleetError> {
         let config = LogConfig {
             schema: LogConfig::SCHEMA.into(),
             origin: LOG_ORIGIN.into(),
             key_file,
             folder: Some(self.options.dir.join("log")),
+            witnesses,
+            refresh: REFRESH,
         };
         let start = StartInfo {
             config: json::to_canonical(&config).map_err(|e| config_error("log", e))?,
@@ -86,7 +133,16 @@ impl Nursery {
         self.bring_up(Part::Depot, NodeId(1), start).await
     }
 
-    pub(super) fn cluster_config(&self, log_key: [u8; 32]) -> Result<ClusterConfig, FleetError> {
+    pub(super) fn cluster_config(
+        &self,
+        log_key: [u8; 32],
+        witnesses: Vec<NamedKey>,
+    ) -> Result<ClusterConfig, FleetError> {
+        let quorum = WitnessQuorum {
+            required: self.options.witnesses,
+            max_age: MAX_AGE,
+            witnesses,
+        };
         let kms = self.measured().into_iter().find(|m| m.part == Part::Kms);
         let peer = kms
             .ok_or_else(|| config_error("kms", "not measured"))?
@@ -99,7 +155,10 @@ impl Nursery {
             min_voters: self.options.kms,
             log_origin: LOG_ORIGIN.into(),
             log_key,
-            witnesses: WitnessQuorum::none(),
+            witnesses: match quorum.is_none() {
+                true => WitnessQuorum::none(),
+                false => quorum,
+            },
             seed: self.options.seed,
         })
     }
@@ -184,7 +243,7 @@ impl Nursery {
     }
 }
 
-/// Log and depot get no evidence.
+/// Log, witnesses and depot get no evidence.
 struct Unmeasured;
 
 impl QuoteSource for Unmeasured {
@@ -214,7 +273,7 @@ fn images(mode: Mode) -> Result<BTreeMap<Part, Image>, FleetError> {
                 .map(one)
                 .collect::<Result<_, FleetError>>()?;
             if let Some(command) = command {
-                for part in [Part::Log, Part::Depot] {
+                for part in [Part::Log, Part::Witness, Part::Depot] {
                     let image = Image::open(&command, "siegel")?;
                     images.insert(
                         part,

@@ -17,7 +17,7 @@ pub enum Mode {
     Processes {
         /// The measured binaries.
         binaries: Box<NodeBinaries>,
-        /// The executable `siegel` for log and depot; without it they are tasks of this process.
+        /// The executable `siegel` for log, witnesses and depot; without it they are tasks of this process.
         command: Option<PathBuf>,
     },
 }
@@ -28,7 +28,11 @@ pub struct Options {
     pub kms: u32,
     /// Workers.
     pub workers: u32,
-    /// The run's folder: `log/`, `depot/`, `logs/` and `log-key.pem` go into it.
+    /// Witnesses of the log, each with an operator of its own in name only; all of them are required.
+    /// 0: the log is UNWITNESSED.
+    pub witnesses: u32,
+    /// The run's folder: `log/`, `depot/`, `logs/`, `log-key.pem` and the witnesses'
+    /// keys and folders go into it.
     pub dir: PathBuf,
     /// Stands in every log line.
     pub run_label: String,
@@ -43,11 +47,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Three KMS nodes, two workers, the host's clock, no seed.
+    /// Three KMS nodes, two workers, two witnesses, the host's clock, no seed.
     pub fn new(dir: PathBuf, run_label: &str, program: ProgramDigest) -> Self {
         Self {
             kms: 3,
             workers: 2,
+            witnesses: 2,
             dir,
             run_label: run_label.into(),
             program,

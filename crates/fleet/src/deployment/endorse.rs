@@ -100,7 +100,7 @@ const fn role(part: Part) -> Option<endorse::Part> {
         Part::Kms => Some(endorse::Part::Kms),
         Part::Root => Some(endorse::Part::Root),
         Part::Worker => Some(endorse::Part::Worker),
-        Part::Log | Part::Depot => None,
+        Part::Log | Part::Witness | Part::Depot => None,
     }
 }
 

@@ -62,6 +62,7 @@ fn victim(text: &str, bounds: Bounds) -> Result<Victim, KillFault> {
         "log" => only(Part::Log, "log"),
         "worker" => of_many(Part::Worker, bounds.workers),
         "kms" => of_many(Part::Kms, bounds.kms),
+        "witness" => of_many(Part::Witness, bounds.witnesses),
         "kms-leader" => by_rank(Victim::KmsLeader, "kms-leader"),
         "kms-follower" => by_rank(Victim::KmsFollower, "kms-follower"),
         other => Err(KillFault::Role(other.to_owned())),

@@ -3,6 +3,7 @@ use super::*;
 const BOUNDS: Bounds = Bounds {
     workers: 2,
     kms: 3,
+    witnesses: 2,
     rounds: 20,
 };
 

@@ -6,26 +6,21 @@ use std::time::Duration;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use siegel_ident::Digest;
 use siegel_translog::checkpoint::MAX_NOTE;
+use siegel_translog::tiles::{Level, MAX_ENTRIES, WIDTH, parse_entries};
 use siegel_translog::tlog_entry::MAX_ENTRY;
-use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TlogEntry};
+use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
 
 use super::tls;
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
-use crate::log::{TILE_WIDTH, same_bytes};
-use crate::server::{format_entries, parse_entries};
+use crate::log::same_bytes;
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// First and longest pause while the log is away.
-const PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
-/// Longest entry bundle: 256 entries of 65,535 bytes with their lengths.
-const MAX_BUNDLE: usize = TILE_WIDTH as usize * (2 + u16::MAX as usize);
-
-/// How this client names itself.
-const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
 
 /// A log at an `http://` or `https://` URL.
 #[derive(Clone, Debug)]
@@ -33,6 +28,7 @@ pub struct LogClient {
     base: Url,
     client: Client,
     patience: Duration,
+    pub(super) log_id: Option<Digest>,
 }
 
 impl LogClient {
@@ -56,25 +52,14 @@ impl LogClient {
     fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
         let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
         let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
-        let tls = match base.scheme() {
-            "http" => None,
-            "https" => Some(tls::config(root)?),
-            _ => return Err(bad("expected http:// or https://")),
-        };
+        let builder = tls::builder(&base, root)?;
         if base.query().is_some() || base.fragment().is_some() {
             return Err(bad("expected no query and no fragment"));
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        let mut builder = Client::builder()
-            .user_agent(USER_AGENT)
-            .connect_timeout(CONNECT)
-            .timeout(ANSWER)
-            .redirect(reqwest::redirect::Policy::none());
-        // Plain HTTP needs no roots, and no time to read them.
-        let tls = tls.map_or_else(tls::trusting_nobody, Ok)?;
-        builder = builder.tls_backend_preconfigured(tls);
+        let builder = builder.connect_timeout(CONNECT).timeout(ANSWER);
         let client = builder.build().map_err(|source| RekorError::Network {
             url: url.to_owned(),
             source,
@@ -83,6 +68,7 @@ impl LogClient {
             base,
             client,
             patience: Duration::ZERO,
+            log_id: None,
         })
     }
 
@@ -92,6 +78,15 @@ impl LogClient {
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Says which log this is (`LogAnchors::log_id`). Only needed for logs that answer 409 to an entry
+    /// which they have, as Rekor v2 does: its proof is then computed from the tiles, which do not
+    /// name the log.
+    #[must_use]
+    pub fn with_log_id(mut self, log_id: Digest) -> Self {
+        self.log_id = Some(log_id);
         self
     }
 
@@ -121,11 +116,12 @@ impl LogClient {
         Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
     }
 
-    /// Logs an envelope. The same envelope again returns the entry that is there.
+    /// Logs an envelope. The same envelope again returns the entry that is there, also where the log
+    /// answers 409 and its index.
     ///
     /// # Errors
     /// [`RekorError::Refused`] with the log's words; [`RekorError::Answer`] if the log answers
-    /// with another entry.
+    /// with another entry; after a 409 those of [`Self::prove`].
     pub async fn submit(
         &self,
         envelope: &Envelope,
@@ -144,8 +140,11 @@ impl LogClient {
         let request = request
             .header("content-type", "application/json")
             .body(record.request_json());
-        let bytes = self.bytes(&url, request, MAX_ENTRY).await?;
-        let entry = TlogEntry::parse_answer(&bytes)?;
+        let entry = match self.bytes(&url, request, MAX_ENTRY).await {
+            Ok(bytes) => TlogEntry::parse_answer(&bytes)?,
+            Err(RekorError::Duplicate { index, .. }) => self.prove(index).await?,
+            Err(error) => return Err(error),
+        };
         if entry.canonicalized_body != record.canonical_body() {
             return Err(RekorError::Answer {
                 url,
@@ -161,6 +160,21 @@ impl LogClient {
     /// Any error of the network or log.
     pub async fn checkpoint(&self) -> Result<String, RekorError> {
         let (url, request) = self.request(Method::GET, "api/v2/checkpoint")?;
+        self.text(url, request).await
+    }
+
+    /// The signed note that this very URL serves, unverified: a witness or a mirror may show the
+    /// log's checkpoint at any path.
+    ///
+    /// # Errors
+    /// Any error of the network or server.
+    pub async fn note(&self) -> Result<String, RekorError> {
+        let url = self.base.as_str().trim_end_matches('/').to_owned();
+        let request = self.client.get(&url);
+        self.text(url, request).await
+    }
+
+    async fn text(&self, url: String, request: RequestBuilder) -> Result<String, RekorError> {
         let bytes = self.bytes(&url, request, MAX_NOTE).await?;
         String::from_utf8(bytes).map_err(|_| RekorError::Answer {
             url,
@@ -177,12 +191,12 @@ impl LogClient {
         let mut bodies = Vec::new();
         let mut next = from;
         while next < to {
-            let (index, skip) = (next / TILE_WIDTH, next % TILE_WIDTH);
-            let width = (to - index * TILE_WIDTH).min(TILE_WIDTH);
+            let (index, skip) = (next / WIDTH, next % WIDTH);
+            let width = (to - index * WIDTH).min(WIDTH);
             let bundle = self.entry_bundle(index, width).await?;
             let wanted = bundle.into_iter().take(width as usize).skip(skip as usize);
             bodies.extend(wanted);
-            next = index * TILE_WIDTH + width;
+            next = index * WIDTH + width;
         }
         Ok(bodies)
     }
@@ -217,30 +231,44 @@ impl LogClient {
         Ok(bytes)
     }
 
-    async fn entry_bundle(&self, index: u64, width: u64) -> Result<Vec<Vec<u8>>, RekorError> {
-        let asked = self.get_bundle(index, width).await;
-        // Other logs may drop a partial bundle once the full one is there.
-        let bytes = match asked {
-            Err(RekorError::NotFound(_)) if width < TILE_WIDTH => {
-                self.get_bundle(index, TILE_WIDTH).await?
-            }
-            other => other?,
+    pub(super) async fn entry_bundle(
+        &self,
+        index: u64,
+        width: u64,
+    ) -> Result<Vec<Vec<u8>>, RekorError> {
+        let tile = TilePath {
+            level: Level::Entries,
+            index,
+            width,
         };
+        let (url, bytes) = self.tile(tile, MAX_ENTRIES).await?;
         parse_entries(&bytes)
             .filter(|list| list.len() as u64 >= width)
-            .ok_or_else(|| {
-                let url = format!("{}api/v2/tile/{}", self.base, format_entries(index, width));
-                RekorError::Answer {
-                    url,
-                    why: "torn or missing entries".into(),
-                }
+            .ok_or_else(|| RekorError::Answer {
+                url,
+                why: "torn or missing entries".into(),
             })
     }
 
-    async fn get_bundle(&self, index: u64, width: u64) -> Result<Vec<u8>, RekorError> {
-        let path = format!("api/v2/tile/{}", format_entries(index, width));
-        let (url, request) = self.request(Method::GET, &path)?;
-        self.bytes(&url, request, MAX_BUNDLE).await
+    /// A tile, at least as wide as asked for, and where it is.
+    pub(super) async fn tile(
+        &self,
+        tile: TilePath,
+        max: usize,
+    ) -> Result<(String, Vec<u8>), RekorError> {
+        match self.get_tile(&tile, max).await {
+            // Logs may drop a partial tile once the full one is there.
+            Err(RekorError::NotFound(_)) if tile.width < WIDTH => {
+                self.get_tile(&tile.full(), max).await
+            }
+            other => other,
+        }
+    }
+
+    async fn get_tile(&self, tile: &TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+        let (url, request) = self.request(Method::GET, &format!("api/v2/tile/{tile}"))?;
+        let bytes = self.bytes(&url, request, max).await?;
+        Ok((url, bytes))
     }
 
     pub(super) fn request(
@@ -291,6 +319,8 @@ impl LogClient {
         };
         let mut response = request.send().await.map_err(network)?;
         let status = response.status();
+        let index = response.headers().get("x-log-index");
+        let index = index.and_then(|index| index.to_str().ok()?.parse().ok());
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(network)? {
             bytes.extend_from_slice(&chunk);
@@ -306,6 +336,10 @@ impl LogClient {
             StatusCode::NOT_FOUND => Err(RekorError::NotFound(url.to_owned())),
             StatusCode::INSUFFICIENT_STORAGE => Err(RekorError::StorageFull {
                 what: "the log's storage",
+            }),
+            StatusCode::CONFLICT if index.is_some() => Err(RekorError::Duplicate {
+                url: url.to_owned(),
+                index: index.unwrap_or_default(),
             }),
             s => Err(RekorError::Refused {
                 url: url.to_owned(),

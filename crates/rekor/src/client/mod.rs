@@ -2,6 +2,7 @@
 
 mod folder;
 mod http;
+mod prove;
 mod reader;
 mod timestamp;
 mod tls;
@@ -10,5 +11,4 @@ pub use folder::FolderLog;
 pub use http::LogClient;
 pub use reader::LogReader;
 
-#[cfg(test)]
-pub(crate) use tls::trusting_nobody;
+pub(crate) use tls::builder;

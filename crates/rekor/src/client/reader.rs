@@ -38,7 +38,7 @@ impl LogReader {
     pub async fn checkpoint(&self) -> Result<String, RekorError> {
         match self {
             Self::Http(client) => client.checkpoint().await,
-            Self::Folder(folder) => folder.checkpoint(),
+            Self::Folder(folder) => folder.checkpoint().await,
             Self::Open(log) => Ok(log.checkpoint()),
         }
     }
@@ -50,7 +50,7 @@ impl LogReader {
     pub async fn entries(&self, from: u64, to: u64) -> Result<Vec<Vec<u8>>, RekorError> {
         match self {
             Self::Http(client) => client.entries(from, to).await,
-            Self::Folder(folder) => folder.entries(from, to),
+            Self::Folder(folder) => folder.entries(from, to).await,
             Self::Open(log) => log.bodies(from, to).await,
         }
     }
@@ -62,7 +62,7 @@ impl LogReader {
     pub async fn archive_get(&self, digest: &Digest) -> Result<Vec<u8>, RekorError> {
         match self {
             Self::Http(client) => client.archive_get(digest).await,
-            Self::Folder(folder) => folder.archive_get(digest),
+            Self::Folder(folder) => folder.archive_get(digest).await,
             Self::Open(log) => log.archive_get(*digest).await,
         }
     }

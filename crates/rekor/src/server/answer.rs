@@ -10,7 +10,7 @@ use crate::error::RekorError;
 const REASON: &str = "x-siegel-reason";
 
 /// `{"code": <google.rpc code>, "message": …}`.
-pub(super) fn error(error: &RekorError) -> Response {
+pub(crate) fn error(error: &RekorError) -> Response {
     let status = status_of(error);
     if status.is_server_error() {
         tracing::error!(%error, %status, "request failed");
@@ -62,7 +62,7 @@ pub(super) fn method_not_allowed() -> Response {
 }
 
 /// A status with a message.
-pub(super) fn status(status: StatusCode, message: &str) -> Response {
+pub(crate) fn status(status: StatusCode, message: &str) -> Response {
     let code = match status {
         s if s.is_success() => 0,
         StatusCode::BAD_REQUEST => 3,
@@ -81,12 +81,12 @@ pub(super) fn status(status: StatusCode, message: &str) -> Response {
 }
 
 /// A JSON document.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response {
+pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response {
     answer(status, "application/json", "no-store", body)
 }
 
 /// The checkpoint: it changes with every entry.
-pub(super) fn note(note: String) -> Response {
+pub(crate) fn note(note: String) -> Response {
     answer(
         StatusCode::OK,
         "text/plain; charset=utf-8",
@@ -101,7 +101,7 @@ pub(super) fn fresh(status: StatusCode, content_type: &'static str, body: Vec<u8
 }
 
 /// Bytes whose name fixes them for ever: tiles, entry bundles, archived objects.
-pub(super) fn immutable(bytes: Vec<u8>) -> Response {
+pub(crate) fn immutable(bytes: Vec<u8>) -> Response {
     let forever = "max-age=31536000, immutable";
     answer(StatusCode::OK, "application/octet-stream", forever, bytes)
 }

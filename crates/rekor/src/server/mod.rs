@@ -1,7 +1,6 @@
 //! The log over HTTP: the write and read API of Rekor v2, and the archive beside it.
 
-mod answer;
-mod path;
+pub(crate) mod answer;
 mod protojson;
 mod request;
 mod services;
@@ -18,10 +17,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use siegel_ident::Digest;
+use siegel_translog::TilePath;
+use siegel_translog::tiles::Level;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-pub(crate) use path::{format_entries, parse_entries};
 pub use services::Services;
 
 use crate::error::RekorError;
@@ -47,12 +47,28 @@ pub async fn serve(
     services: impl Into<Services>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
+    run(
+        listener,
+        router(services.into()),
+        "serving the log",
+        shutdown,
+    )
+    .await
+}
+
+/// Serves any of this crate's servers until `shutdown` resolves; then ends open requests.
+pub(crate) async fn run(
+    listener: TcpListener,
+    router: Router,
+    what: &'static str,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RekorError> {
     let (asked, was_asked) = tokio::sync::oneshot::channel::<()>();
     let stop = async move {
         shutdown.await;
         let _ = asked.send(());
     };
-    let serving = axum::serve(listener, router(services.into())).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
     let deadline = async {
         // An error means that the server ended by itself and dropped the other side.
         if was_asked.await.is_ok() {
@@ -63,7 +79,7 @@ pub async fn serve(
     };
     tokio::select! {
         done = serving => {
-            done.map_err(|source| RekorError::Io { what: "serving the log".into(), source })
+            done.map_err(|source| RekorError::Io { what: what.into(), source })
         }
         () = deadline => Ok(()),
     }
@@ -81,7 +97,7 @@ fn router(services: Services) -> Router {
     let context = Arc::new(Context {
         log: services.log,
         timestamps: services.timestamps,
-        bodies: Semaphore::new(BODIES_KIB as usize),
+        bodies: room_for_bodies(),
     });
     Router::new()
         .route("/api/v2/log/entries", post(add_entry))
@@ -141,12 +157,12 @@ async fn checkpoint(State(context): Shared) -> Response {
 
 async fn tile(State(context): Shared, Path(path): Path<String>) -> Response {
     let not_found = || answer::error(&RekorError::NotFound(format!("tile {path}")));
-    let Some(asked) = path::parse(&path) else {
+    let Some(asked) = TilePath::parse(&path) else {
         return not_found();
     };
     let bytes = match asked.level {
-        path::Level::Hashes(level) => context.log.tile(level, asked.index, asked.width),
-        path::Level::Entries => match context.log.entries(asked.index, asked.width).await {
+        Level::Hashes(level) => context.log.tile(level, asked.index, asked.width),
+        Level::Entries => match context.log.entries(asked.index, asked.width).await {
             Ok(bytes) => bytes,
             Err(error) => return answer::error(&error),
         },
@@ -178,23 +194,37 @@ async fn archive_put(State(context): Shared, Path(name): Path<String>, body: Bod
 }
 
 impl Context {
-    /// Reads a body of at most `max` bytes, while bodies of at most [`BODIES_KIB`] are being read.
     async fn read(
         &self,
         body: Body,
         what: &'static str,
         max: usize,
     ) -> Result<Vec<u8>, RekorError> {
-        let stated = body.size_hint().upper().unwrap_or(u64::MAX);
-        let kib = (stated.min(max as u64) / 1024 + 1) as u32;
-        let turn = self.bodies.acquire_many(kib.min(BODIES_KIB)).await;
-        let _turn = turn.map_err(|_| RekorError::Busy)?;
-        match tokio::time::timeout(BODY_TIME, collect(body, what, max)).await {
-            Ok(result) => result,
-            Err(_) => Err(RekorError::Request(format!(
-                "{what} did not arrive within 30 s"
-            ))),
-        }
+        read_body(&self.bodies, body, what, max).await
+    }
+}
+
+/// Room for bodies, in KiB: bounds what many senders can take (I14).
+pub(crate) fn room_for_bodies() -> Semaphore {
+    Semaphore::new(BODIES_KIB as usize)
+}
+
+/// Reads a body of at most `max` bytes, once there is room for it.
+pub(crate) async fn read_body(
+    bodies: &Semaphore,
+    body: Body,
+    what: &'static str,
+    max: usize,
+) -> Result<Vec<u8>, RekorError> {
+    let stated = body.size_hint().upper().unwrap_or(u64::MAX);
+    let kib = (stated.min(max as u64) / 1024 + 1) as u32;
+    let turn = bodies.acquire_many(kib.min(BODIES_KIB)).await;
+    let _turn = turn.map_err(|_| RekorError::Busy)?;
+    match tokio::time::timeout(BODY_TIME, collect(body, what, max)).await {
+        Ok(result) => result,
+        Err(_) => Err(RekorError::Request(format!(
+            "{what} did not arrive within 30 s"
+        ))),
     }
 }
 
@@ -222,7 +252,7 @@ async fn collect(body: Body, what: &'static str, max: usize) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-fn parse_digest(name: &str) -> Result<Digest, RekorError> {
+pub(crate) fn parse_digest(name: &str) -> Result<Digest, RekorError> {
     name.parse()
         .map_err(|e| RekorError::Request(format!("{e}")))
 }

@@ -1,18 +1,24 @@
-//! Where entries, the checkpoint and archived objects lie: memory or a folder.
+//! Where a log lies: memory or a folder, and what is where in it.
+//!
+//! ```text
+//! lock                            held while a server runs; the system frees it when the process dies
+//! checkpoint                      the last signed note, replaced as a whole
+//! tile/<L>/<N>[.p/<W>]            hash tiles     } written once, before the first checkpoint that
+//! tile/entries/<N>[.p/<W>]        entry bundles  } covers them
+//! archive/<SHA-256>               packs of archived objects, see archive/pack.rs
+//! ```
 
-mod folder;
-mod memory;
-mod record;
+mod lock;
 
-use std::path::{Path, PathBuf};
+use std::path::{Path as FilePath, PathBuf};
 
-use siegel_ident::Digest;
+use siegel_store::{Path, Store};
+use siegel_translog::TilePath;
+use siegel_translog::checkpoint::MAX_NOTE;
 
 use crate::error::RekorError;
 
-pub(crate) use folder::{Folder, archived_path, open_entries, read_checkpoint, read_object};
-pub(crate) use memory::Memory;
-pub(crate) use record::{MAGIC, encode, scan};
+pub(crate) use lock::Lock;
 
 /// What a log keeps its data in.
 #[derive(Clone, Debug, Default)]
@@ -26,38 +32,49 @@ pub enum Storage {
 
 impl Storage {
     /// Storage in a folder.
-    pub fn folder(path: impl AsRef<Path>) -> Self {
+    pub fn folder(path: impl AsRef<FilePath>) -> Self {
         Self::Folder(path.as_ref().to_owned())
+    }
+
+    /// Opens it for a log server, which is the only one.
+    pub(crate) fn open(&self) -> Result<(Store, Lock), RekorError> {
+        match self {
+            Self::Memory => Ok((Store::memory(), Lock::none())),
+            Self::Folder(path) => {
+                let lock = Lock::take(path)?;
+                refuse_old_format(path)?;
+                let store = Store::folder(path).map_err(RekorError::store("the log folder"))?;
+                Ok((store, lock))
+            }
+        }
     }
 }
 
-/// The few operations that a log needs of its storage. Entries are one growing byte string.
-pub(crate) trait Store: Send + Sync + 'static {
-    /// Length of the entries in bytes.
-    fn entries_len(&self) -> Result<u64, RekorError>;
-    /// Reads entries. All of the range exists, else it is an error.
-    fn entries_read(&self, offset: u64, len: usize) -> Result<Vec<u8>, RekorError>;
-    /// Writes at the end and makes it durable. After an error the end is unclear.
-    fn entries_append(&self, bytes: &[u8]) -> Result<(), RekorError>;
-    /// Drops everything from `len` on, durably.
-    fn entries_truncate(&self, len: u64) -> Result<(), RekorError>;
-
-    /// Replaces the checkpoint as a whole, durably.
-    fn checkpoint_save(&self, note: &str) -> Result<(), RekorError>;
-    /// The last checkpoint that was saved.
-    fn checkpoint_load(&self) -> Result<Option<String>, RekorError>;
-
-    /// Stores an object under its digest, durably; true if it is new. The caller has checked that
-    /// it is the digest of the bytes.
-    fn archive_put(&self, digest: &Digest, bytes: &[u8]) -> Result<bool, RekorError>;
-    /// The object with this digest, as it lies there: the caller checks it.
-    fn archive_get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, RekorError>;
+/// Earlier versions kept all entries in one file.
+pub(crate) fn refuse_old_format(dir: &FilePath) -> Result<(), RekorError> {
+    match dir.join("entries").symlink_metadata() {
+        Ok(_) => Err(RekorError::OldFormat(dir.display().to_string())),
+        Err(_) => Ok(()),
+    }
 }
 
-/// Opens a storage for a log server.
-pub(crate) fn open(storage: &Storage) -> Result<Box<dyn Store>, RekorError> {
-    Ok(match storage {
-        Storage::Memory => Box::new(Memory::default()),
-        Storage::Folder(path) => Box::new(Folder::open(path)?),
-    })
+/// Where the checkpoint is.
+pub(crate) fn checkpoint_path() -> Path {
+    Path::from("checkpoint")
+}
+
+/// Where a tile is.
+pub(crate) fn tile_path(tile: &TilePath) -> Path {
+    Path::from(format!("tile/{tile}"))
+}
+
+/// The checkpoint as it lies there; `None` if there is none.
+pub(crate) async fn read_checkpoint(store: &Store) -> Result<Option<String>, RekorError> {
+    let found = store
+        .get_at_most(&checkpoint_path(), MAX_NOTE as u64)
+        .await
+        .map_err(RekorError::store("the checkpoint"))?;
+    let text = |bytes: bytes::Bytes| String::from_utf8(bytes.into());
+    let damaged = |_| RekorError::Damaged("the checkpoint is not text".to_owned());
+    found.map(text).transpose().map_err(damaged)
 }

@@ -1,148 +1,119 @@
 //! I14, I8: a disk that fills up refuses with a clear error, harms nothing, and recovers.
 
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use siegel_ident::Digest;
+use siegel_store::{Refusal, Store, StoreFull};
 
 use super::*;
-use crate::store::{Memory, Store};
+use crate::store::Lock;
 
 const NOTHING: u8 = 0;
-const APPEND: u8 = 1;
-const CHECKPOINT: u8 = 2;
-const APPEND_AND_TRUNCATE: u8 = 3;
+const HASHES: u8 = 1;
+const ENTRIES: u8 = 2;
+const CHECKPOINT: u8 = 3;
 const ARCHIVE: u8 = 4;
 /// The checkpoint is in its place, and then the sync of its folder fails.
 const CHECKPOINT_LATE: u8 = 5;
 
-/// A store that answers ENOSPC for one kind of write, after having written half of it.
-struct Failing {
-    inner: Box<dyn Store>,
-    what: Arc<AtomicU8>,
-}
-
-impl Failing {
-    fn full(&self, kinds: &[u8]) -> Result<(), RekorError> {
-        if kinds.contains(&self.what.load(Ordering::SeqCst)) {
-            let enospc = io::Error::from_raw_os_error(28);
-            return Err(RekorError::io("a test", Path::new("/full"), enospc));
-        }
-        Ok(())
-    }
-}
-
-impl Store for Failing {
-    fn entries_len(&self) -> Result<u64, RekorError> {
-        self.inner.entries_len()
-    }
-    fn entries_read(&self, offset: u64, len: usize) -> Result<Vec<u8>, RekorError> {
-        self.inner.entries_read(offset, len)
-    }
-    fn entries_append(&self, bytes: &[u8]) -> Result<(), RekorError> {
-        if let Err(full) = self.full(&[APPEND, APPEND_AND_TRUNCATE]) {
-            self.inner.entries_append(&bytes[..bytes.len() / 2])?;
-            return Err(full);
-        }
-        self.inner.entries_append(bytes)
-    }
-    fn entries_truncate(&self, len: u64) -> Result<(), RekorError> {
-        self.full(&[APPEND_AND_TRUNCATE])?;
-        self.inner.entries_truncate(len)
-    }
-    fn checkpoint_save(&self, note: &str) -> Result<(), RekorError> {
-        self.full(&[CHECKPOINT])?;
-        self.inner.checkpoint_save(note)?;
-        self.full(&[CHECKPOINT_LATE])
-    }
-    fn checkpoint_load(&self) -> Result<Option<String>, RekorError> {
-        self.inner.checkpoint_load()
-    }
-    fn archive_put(&self, digest: &Digest, bytes: &[u8]) -> Result<bool, RekorError> {
-        self.full(&[ARCHIVE])?;
-        self.inner.archive_put(digest, bytes)
-    }
-    fn archive_get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, RekorError> {
-        self.inner.archive_get(digest)
-    }
+/// A log over a store that answers ENOSPC for one kind of object.
+fn failing_over(store: Store) -> (Log, Arc<AtomicU8>) {
+    let what = Arc::new(AtomicU8::new(NOTHING));
+    let asked = Arc::clone(&what);
+    let store = store.wrapped(|inner| {
+        StoreFull::when(inner, move |path, _| {
+            let prefix = match asked.load(Ordering::SeqCst) {
+                HASHES => "tile/0",
+                ENTRIES => "tile/entries",
+                CHECKPOINT => "checkpoint",
+                ARCHIVE => "archive",
+                CHECKPOINT_LATE if path.as_ref() == "checkpoint" => return Refusal::After,
+                _ => return Refusal::None,
+            };
+            match path.as_ref().starts_with(prefix) {
+                true => Refusal::Before,
+                false => Refusal::None,
+            }
+        })
+    });
+    (
+        Log::over(store, Lock::none(), key(), nobody()).unwrap(),
+        what,
+    )
 }
 
 fn failing() -> (Log, Arc<AtomicU8>) {
-    failing_over(Box::new(Memory::default()))
+    failing_over(Store::memory())
 }
 
-fn failing_over(inner: Box<dyn Store>) -> (Log, Arc<AtomicU8>) {
-    let what = Arc::new(AtomicU8::new(NOTHING));
-    let store = Failing {
-        inner,
-        what: what.clone(),
-    };
-    (Log::over(Box::new(store), key()).unwrap(), what)
-}
-
-/// Catches: a half-written record left in the file, an index given away, a duplicate remembered.
+/// Catches: a half-written batch that is served, an index given away, a duplicate remembered.
 #[tokio::test]
 async fn a_full_disk_adds_nothing_and_a_retry_works() {
     let signer = PolicySigner::generate().unwrap();
-    for kind in [APPEND, CHECKPOINT] {
+    for kind in [HASHES, ENTRIES, CHECKPOINT] {
         let (log, what) = failing();
         log.submit(&record(&signer, 0)).await.unwrap();
         let note = log.checkpoint();
-        let next = record(&signer, 1);
+        let (next, another) = (record(&signer, 1), record(&signer, 2));
         what.store(kind, Ordering::SeqCst);
-        let refused = log.submit(&next).await;
-        assert!(
-            matches!(refused, Err(RekorError::StorageFull { .. })),
-            "{kind}"
-        );
+        for _ in 0..2 {
+            let refused = log.submit(&next).await;
+            assert!(
+                matches!(refused, Err(RekorError::StorageFull { .. })),
+                "{kind}"
+            );
+        }
         assert_eq!((log.size(), log.checkpoint()), (1, note), "{kind}");
         assert!(log.entries(0, 2).await.unwrap().is_none());
         what.store(NOTHING, Ordering::SeqCst);
-        let entry = log.submit(&next).await.unwrap();
-        assert_eq!((entry.log_index, entry.proof.tree_size), (1, 2), "{kind}");
-        assert_eq!(log.bodies(0, 2).await.unwrap()[1], next.canonical_body());
+        // Another one takes the index, and its tiles the names of those that failed.
+        for (index, record) in [(1, &another), (2, &next)] {
+            let entry = log.submit(record).await.unwrap();
+            assert_eq!((entry.log_index, entry.proof.tree_size), (index, index + 1));
+        }
+        let bodies = log.bodies(0, 3).await.unwrap();
+        assert_eq!(bodies[1..], [another, next].map(|r| r.canonical_body()));
     }
 }
 
-/// Catches: a log that writes on behind a broken record.
-#[tokio::test]
-async fn a_write_that_cannot_be_undone_stops_the_log() {
-    let signer = PolicySigner::generate().unwrap();
-    let (log, what) = failing();
-    let known = record(&signer, 0);
-    log.submit(&known).await.unwrap();
-    what.store(APPEND_AND_TRUNCATE, Ordering::SeqCst);
-    assert!(log.submit(&record(&signer, 1)).await.is_err());
-    what.store(NOTHING, Ordering::SeqCst);
-    assert!(matches!(
-        log.submit(&record(&signer, 2)).await,
-        Err(RekorError::Stopped)
-    ));
-    // What was there is still answered.
-    assert_eq!(log.submit(&known).await.unwrap().log_index, 0);
-}
-
 /// Catches: a checkpoint on the disk that covers an entry which was taken back. The folder would be
-/// `Damaged` for ever.
+/// `Damaged` for ever, or show two entries under one index.
 #[tokio::test]
 async fn i8_a_checkpoint_that_failed_late_keeps_its_entries() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = crate::store::Folder::open(dir.path()).unwrap();
     let signer = PolicySigner::generate().unwrap();
-    let (log, what) = failing_over(Box::new(folder));
-    log.submit(&record(&signer, 0)).await.unwrap();
+    let (log, what) = failing_over(Store::folder(dir.path()).unwrap());
+    let known = record(&signer, 0);
+    log.submit(&known).await.unwrap();
     what.store(CHECKPOINT_LATE, Ordering::SeqCst);
     let next = record(&signer, 1);
     assert!(log.submit(&next).await.is_err());
     assert_eq!(log.size(), 1, "nobody sees what is not certain");
     what.store(NOTHING, Ordering::SeqCst);
     assert!(matches!(log.submit(&next).await, Err(RekorError::Stopped)));
+    assert!(matches!(log.refresh().await, Err(RekorError::Stopped)));
+    // What was there is still answered.
+    assert_eq!(log.submit(&known).await.unwrap().log_index, 0);
     drop(log);
     let log = Log::open(&Storage::folder(dir.path()), key()).unwrap();
     assert_eq!(log.submit(&next).await.unwrap().log_index, 1);
     assert_eq!(log.size(), 2);
+}
+
+/// Catches: an archive that remembers what it could not store, or merges into nothing.
+#[tokio::test]
+async fn a_full_archive_stores_nothing_and_a_retry_works() {
+    let (log, what) = failing();
+    let put = async |n: u8| log.archive_put(Digest::of(&[n]), vec![n]).await;
+    assert!(put(0).await.unwrap());
+    what.store(ARCHIVE, Ordering::SeqCst);
+    assert!(matches!(put(1).await, Err(RekorError::StorageFull { .. })));
+    let absent = log.archive_get(Digest::of(&[1])).await;
+    assert!(matches!(absent, Err(RekorError::NotFound(_))));
+    assert!(!put(0).await.unwrap(), "what is there needs no room");
+    what.store(NOTHING, Ordering::SeqCst);
+    assert!(put(1).await.unwrap());
+    assert_eq!(log.archive_get(Digest::of(&[1])).await.unwrap(), [1]);
 }
 
 #[tokio::test]
@@ -151,7 +122,7 @@ async fn over_http_a_full_disk_is_507() {
     let (log, what) = failing();
     let served = Served::start(log).await;
     let envelope = signed(&signer, 1);
-    for kind in [ARCHIVE, APPEND, CHECKPOINT] {
+    for kind in [ARCHIVE, HASHES, ENTRIES, CHECKPOINT] {
         what.store(kind, Ordering::SeqCst);
         let sent = served
             .client

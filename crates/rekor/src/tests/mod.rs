@@ -1,13 +1,18 @@
 //! The log as a whole: over HTTP, over a folder that was left by a kill, over a full disk.
 
+mod conflict;
+mod cosigned;
 mod full;
 mod http;
+mod large;
 mod recovery;
 mod refusals;
 mod requests;
 mod theirs;
 mod timestamps;
 mod tls;
+
+use std::sync::Arc;
 
 use siegel_ident::{Secret, Timestamp};
 use siegel_translog::{
@@ -28,6 +33,18 @@ fn key() -> LogKey {
 
 fn memory() -> Log {
     Log::open(&Storage::Memory, key()).unwrap()
+}
+
+fn nobody() -> Arc<dyn crate::Cosigner> {
+    Arc::new(crate::cosigner::Nobody)
+}
+
+/// All at once, so that they share checkpoints.
+async fn submit_all(log: &Log, records: &[HashedRekord]) {
+    let all = records.iter().map(|record| log.submit(record));
+    for entry in futures::future::join_all(all).await {
+        entry.unwrap();
+    }
 }
 
 fn artifact(i: u32) -> Vec<u8> {
@@ -72,8 +89,8 @@ fn certificate(key: &SpkiKey) -> Vec<u8> {
 
 /// An HTTP client without our own's strictness. (This build of it has no TLS of its own.)
 fn plain_client() -> reqwest::Client {
-    let tls = crate::client::trusting_nobody().unwrap();
-    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    let url = reqwest::Url::parse("http://127.0.0.1").unwrap();
+    let builder = crate::client::builder(&url, None).unwrap();
     builder.build().unwrap()
 }
 

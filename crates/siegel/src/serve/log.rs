@@ -1,0 +1,70 @@
+//! `siegel serve log`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use siegel_ident::Seconds;
+use siegel_rekor::{Log, LogKey, Services, Storage, WitnessAt, Witnesses};
+
+use super::{host_clock, stop, taken};
+use crate::failure::{Exit, Failure};
+use crate::say::note;
+
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// Where entries and archive lie
+    #[arg(long, value_name = "DIR", required_unless_present = "launched")]
+    folder: Option<PathBuf>,
+    /// The log's private key (PEM); made if it is not there. Beside it: the time stamp authority's
+    /// key, NAME.tsa.pem, and trusted_root.json for other Sigstore clients
+    #[arg(long, value_name = "FILE", required_unless_present = "launched")]
+    key: Option<PathBuf>,
+    /// The log's name in its checkpoints
+    #[arg(long, default_value = "log.example.invalid")]
+    origin: String,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1:8090")]
+    listen: String,
+    /// A witness that is asked to cosign every checkpoint; may be given several times
+    #[arg(long, value_name = "NAME=HEXKEY@URL")]
+    witness: Vec<WitnessAt>,
+    /// Have the checkpoint cosigned anew when a cosignature is so old, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    refresh: u64,
+}
+
+pub(super) async fn serve(args: LogArgs) -> Result<Exit, Failure> {
+    let failed = |why: &dyn std::fmt::Display| Failure::failed("serve-log", "log", why, "");
+    let (folder, key_file) = (
+        args.folder.unwrap_or_default(),
+        args.key.unwrap_or_default(),
+    );
+    let (origin, listen) = (&args.origin, &args.listen);
+    let key = LogKey::load_or_create(origin, &key_file).map_err(|why| failed(&why))?;
+    let anchors = key.anchors();
+    let witnesses = Witnesses::new(&args.witness).map_err(|why| {
+        let help = "a witness is NAME=HEXKEY@http://HOST:PORT";
+        Failure::usage("bad-witness", "--witness", why, help)
+    })?;
+    let (witnesses, storage) = (Arc::new(witnesses), Storage::Folder(folder));
+    let opened = Log::open_with(&storage, key, Arc::clone(&witnesses) as _);
+    let log = opened.map_err(|why| failed(&why))?;
+    let services = Services::beside_key(log.clone(), &key_file).map_err(|why| failed(&why))?;
+    let listener = tokio::net::TcpListener::bind(listen)
+        .await
+        .map_err(|why| taken(listen, why))?;
+    note(&format!("log {origin} on http://{listen}"));
+    note(&format!("its key: {}", hex::encode(anchors.key)));
+    let root = key_file.with_file_name("trusted_root.json");
+    note(&format!("for other Sigstore clients: {}", root.display()));
+    if args.witness.is_empty() {
+        note("UNWITNESSED: no --witness is asked");
+    }
+    let (every, now, kept) = (Seconds(args.refresh), host_clock(), log);
+    tokio::select! {
+        served = siegel_rekor::serve(listener, services, stop()) => served.map_err(|why| failed(&why))?,
+        () = witnesses.keep_fresh(&kept, every, &now) => {}
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,55 @@
+//! `siegel verify …`: proofs that stand by themselves, checked offline.
+//!
+//! Each command is a module with its arguments and one function that returns what it found; printing
+//! and exit codes are here.
+
+pub mod bundle;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure};
+use crate::say::say_line;
+
+/// Verify proofs: Sigstore bundles.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  siegel verify bundle --bundle a.sigstore.json --key signer.pub a.txt
+  siegel verify bundle --bundle policy.sigstore.json --anchors anchors.json policy.json
+
+Exit 3: not verified.")]
+pub struct VerifyArgs {
+    #[command(subcommand)]
+    command: VerifyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum VerifyCommand {
+    /// Verify a Sigstore bundle about a file: of anybody, or a proof of Siegel's own
+    Bundle(bundle::BundleArgs),
+}
+
+/// Runs the command and prints its result. `now` is the global `--now`.
+pub fn verify(args: &VerifyArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
+    match &args.command {
+        VerifyCommand::Bundle(args) => bundle::bundle(args, json, now),
+    }
+}
+
+/// What was verified. There is no outcome for what was not: that is a [`Failure`] with exit 3.
+trait Outcome: Serialize {
+    /// For people.
+    fn text(&self) -> String;
+}
+
+fn print(outcome: &impl Outcome, json: bool) -> Result<Exit, Failure> {
+    if json {
+        let text = serde_json::to_string_pretty(outcome)
+            .map_err(|why| Failure::failed("json", "verify", why, ""))?;
+        say_line(&text)?;
+    } else {
+        say_line(&outcome.text())?;
+    }
+    Ok(Exit::Ok)
+}
