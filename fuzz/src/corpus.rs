@@ -5,38 +5,38 @@
 
 use std::path::Path;
 
-use siegel_fuzz::{ARTIFACT, ORIGIN, log};
+use siegel_fuzz::{ARTIFACT, ORIGIN};
 use siegel_ident::{Digest, Timestamp};
 use siegel_rekor::{PackDirectory, PackEntry, TimestampAuthority};
 use siegel_translog::testing::{TestLog, TestSigner};
 use siegel_translog::{Bundle, HashedRekord, Statement, predicate, tiles};
 
 /// Longest file of a corpus, in bytes.
-const MAX: usize = 4096;
+const MAX: usize = 2048;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let signer = TestSigner::generate()?;
-    let mut log = log();
+    let mut log = siegel_fuzz::log();
     write("checkpoint", "empty-log", log.checkpoint().as_bytes())?;
-    log.append(vec![1; 40]);
-    let bundle = log.publish(&signer, "policy/demo", ARTIFACT, predicate::POLICY)?;
+    let bundle = log.publish(&signer, "p", ARTIFACT, predicate::POLICY)?;
     let parsed = Bundle::parse(&bundle)?;
     write("bundle", "policy", &bundle)?;
     write("general", "policy", &bundle)?;
-    write("checkpoint", "two-entries", log.checkpoint().as_bytes())?;
+    write("checkpoint", "one-entry", log.checkpoint().as_bytes())?;
     let plain = TestLog::new(ORIGIN, [7; 32]).checkpoint();
     write("checkpoint", "unwitnessed", plain.as_bytes())?;
     let text = plain.split_once("\n\n").map_or("", |(text, _)| text);
     write("checkpoint", "text", format!("{text}\n").as_bytes())?;
 
-    log.set_time(Timestamp(0));
-    let stale = log.publish(&signer, "policy/demo", ARTIFACT, predicate::POLICY)?;
+    let mut stale_log = siegel_fuzz::log();
+    stale_log.set_time(Timestamp(0));
+    let stale = stale_log.publish(&signer, "p", ARTIFACT, predicate::POLICY)?;
     write("bundle", "stale", &stale)?;
 
     let envelope = &parsed.envelope;
     write("statement", "envelope", &envelope.to_json()?)?;
     write("statement", "pae", &envelope.pae())?;
-    let statement = Statement::about("policy/demo", ARTIFACT, predicate::POLICY);
+    let statement = Statement::about("p", ARTIFACT, predicate::POLICY);
     write("statement", "statement", &statement.to_bytes()?)?;
     let record = HashedRekord::of(envelope, &signer.key());
     write("statement", "entry", &record.canonical_body())?;

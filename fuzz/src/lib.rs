@@ -7,7 +7,7 @@ use siegel_translog::LogAnchors;
 use siegel_translog::testing::{TestLog, TestWitness};
 
 /// Name of the log in the corpora.
-pub const ORIGIN: &str = "log.example.test";
+pub const ORIGIN: &str = "log.example";
 /// The clock of the targets. Witnesses in the corpora cosigned at this time.
 pub const NOW: Timestamp = Timestamp(1_700_000_000);
 /// What the statements of the corpora are about.

@@ -82,7 +82,9 @@ impl Deployment {
         let log_error = |source| OperatorError::Log { errand, source };
         let signer = PolicySigner::load_or_create(&key_file).map_err(log_error)?;
         let endorser = PolicySigner::load_or_create(&endorser_file).map_err(log_error)?;
-        let log = LogClient::new(&cluster.log_url()).map_err(log_error)?;
+        let log_id = anchors(cluster.config()).log_id();
+        let log = LogClient::new(cluster.log_url()).map_err(log_error)?;
+        let log = log.with_log_id(log_id);
         let (net, kms) = (cluster.net(), cluster.kms());
         let clock = Arc::clone(cluster.clock());
         let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?

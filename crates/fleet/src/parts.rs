@@ -99,9 +99,9 @@ pub async fn serve_log(platform: Platform) -> Result<(), PartError> {
     let storage = config.folder.map_or(Storage::Memory, Storage::Folder);
     let witnesses = Arc::new(Witnesses::new(&config.witnesses)?);
     let log = Log::open_with(&storage, key, Arc::clone(&witnesses) as _)?;
-    let services = Services::beside_key(log.clone(), &config.key_file)?;
+    let (kept, now) = (log.clone(), clock(&platform));
+    let services = Services::beside_key(log, &config.key_file)?;
     let listener = listen(&platform).await?;
-    let (kept, now) = (log, clock(&platform));
     tokio::select! {
         served = siegel_rekor::serve(listener, services, std::future::pending()) => Ok(served?),
         () = witnesses.keep_fresh(&kept, config.refresh, &now) => Ok(()),

@@ -42,7 +42,7 @@ impl Witnesses {
     /// Witnesses at these places. Nobody is asked yet.
     ///
     /// # Errors
-    /// [`RekorError::Url`] or [`RekorError::Tls`] for a place, [`RekorError::Request`] for more than
+    /// [`RekorError::Url`] or [`RekorError::Https`] for a place, [`RekorError::Request`] for more than
     /// a verifier looks at, [`RekorError::Io`].
     pub fn new(witnesses: &[WitnessAt]) -> Result<Self, RekorError> {
         if witnesses.len() > WitnessQuorum::MAX {

@@ -217,7 +217,8 @@ impl Loop {
             (false, false) => self.publish(size),
         };
         for reply in waiting {
-            let _ = reply.send(refreshed.as_ref().map(|()| ()).map_err(|e| e.same_kind()));
+            let answer = refreshed.as_ref().map_err(RekorError::same_kind);
+            let _ = reply.send(answer.copied());
         }
     }
 

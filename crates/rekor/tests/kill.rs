@@ -235,9 +235,14 @@ async fn i8_a_patient_client_logs_everything_once_over_kills() {
     assert!(rounds > 1, "the log was hardly ever killed");
     assert_eq!(places, (0..40).collect());
     let note = client.checkpoint().await.unwrap();
-    let anchors = key().anchors();
-    let checkpoint = anchors.verify_checkpoint(&note, siegel_ident::Timestamp(0));
-    assert_eq!(checkpoint.unwrap().size, 40);
+    assert_eq!(
+        key()
+            .anchors()
+            .verify_checkpoint(&note, siegel_ident::Timestamp(0))
+            .unwrap()
+            .size,
+        40
+    );
     let unknown = siegel_ident::Digest::of(b"unknown");
     let unknown = client.archive_get(&unknown);
     let answer = tokio::time::timeout(Duration::from_secs(30), unknown).await;

@@ -11,8 +11,6 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::report::Report;
 
-pub use setting::LogTrouble;
-
 /// What to measure.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\

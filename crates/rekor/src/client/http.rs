@@ -22,6 +22,9 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// How this client names itself.
+const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
+
 /// A log at an `http://` or `https://` URL.
 #[derive(Clone, Debug)]
 pub struct LogClient {
@@ -50,20 +53,7 @@ impl LogClient {
     }
 
     fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
-        let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
-        let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
-        let builder = tls::builder(&base, root)?;
-        if base.query().is_some() || base.fragment().is_some() {
-            return Err(bad("expected no query and no fragment"));
-        }
-        if !base.path().ends_with('/') {
-            base.set_path(&format!("{}/", base.path()));
-        }
-        let builder = builder.connect_timeout(CONNECT).timeout(ANSWER);
-        let client = builder.build().map_err(|source| RekorError::Network {
-            url: url.to_owned(),
-            source,
-        })?;
+        let (base, client) = client_of(url, root)?;
         Ok(Self {
             base,
             client,
@@ -348,6 +338,37 @@ impl LogClient {
             }),
         }
     }
+}
+
+/// The folder that a URL names, and a client for it: of the system's certificate authorities, or of
+/// one root only.
+pub(crate) fn client_of(url: &str, root: Option<&[u8]>) -> Result<(Url, Client), RekorError> {
+    let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
+    let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
+    // Plain HTTP needs no roots, and no time to read them.
+    let tls = match base.scheme() {
+        "http" => tls::trusting_nobody()?,
+        "https" => tls::config(root)?,
+        _ => return Err(bad("expected http:// or https://")),
+    };
+    if base.query().is_some() || base.fragment().is_some() {
+        return Err(bad("expected no query and no fragment"));
+    }
+    if !base.path().ends_with('/') {
+        base.set_path(&format!("{}/", base.path()));
+    }
+    let client = Client::builder()
+        .user_agent(USER_AGENT)
+        .connect_timeout(CONNECT)
+        .timeout(ANSWER)
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_backend_preconfigured(tls)
+        .build()
+        .map_err(|source| RekorError::Network {
+            url: url.to_owned(),
+            source,
+        })?;
+    Ok((base, client))
 }
 
 /// The `message` of an error answer, or its beginning.

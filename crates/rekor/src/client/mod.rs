@@ -9,6 +9,8 @@ mod tls;
 
 pub use folder::FolderLog;
 pub use http::LogClient;
+pub(crate) use http::client_of;
 pub use reader::LogReader;
 
-pub(crate) use tls::builder;
+#[cfg(test)]
+pub(crate) use tls::trusting_nobody;

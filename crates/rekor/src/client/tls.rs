@@ -5,40 +5,14 @@
 
 use std::sync::Arc;
 
-use reqwest::redirect::Policy;
-use reqwest::{ClientBuilder, Url};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::RekorError;
 
-/// How this crate's clients name themselves.
-const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
-
-/// A builder of clients for hosts at `url`, `http://` or `https://`; they follow no redirection.
-/// Every client of this crate starts here: one without a TLS configuration cannot be built.
-///
-/// # Errors
-/// [`RekorError::Url`] for another scheme; [`RekorError::Tls`].
-pub(crate) fn builder(url: &Url, root: Option<&[u8]>) -> Result<ClientBuilder, RekorError> {
-    let tls = match url.scheme() {
-        // Plain HTTP needs no roots, and no time to read them.
-        "http" => trusting_nobody()?,
-        "https" => config(root)?,
-        _ => {
-            let why = format!("{:?}: expected http:// or https://", url.as_str());
-            return Err(RekorError::Url(why));
-        }
-    };
-    Ok(reqwest::Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(Policy::none())
-        .tls_backend_preconfigured(tls))
-}
-
 /// Trusts this root only, else the system's.
-fn config(root: Option<&[u8]>) -> Result<ClientConfig, RekorError> {
+pub(super) fn config(root: Option<&[u8]>) -> Result<ClientConfig, RekorError> {
     let mut roots = RootCertStore::empty();
     match root {
         Some(root) => {
@@ -61,7 +35,7 @@ fn config(root: Option<&[u8]>) -> Result<ClientConfig, RekorError> {
 }
 
 /// For clients that never speak TLS.
-fn trusting_nobody() -> Result<ClientConfig, RekorError> {
+pub(crate) fn trusting_nobody() -> Result<ClientConfig, RekorError> {
     with(RootCertStore::empty())
 }
 

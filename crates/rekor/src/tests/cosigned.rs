@@ -52,7 +52,7 @@ async fn a_checkpoint_is_published_with_its_cosignatures() {
     for ((note, size, proof), entry) in asked.iter().zip(&entries) {
         let checkpoint = key()
             .anchors()
-            .verify_checkpoint(note, Timestamp(0))
+            .verify_checkpoint(note, siegel_ident::Timestamp(0))
             .unwrap();
         assert_eq!(checkpoint.size, *size);
         // Catches a proof from a tree that does not have the new entries yet.

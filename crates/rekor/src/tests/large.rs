@@ -2,7 +2,7 @@
 
 use siegel_ident::Digest;
 use siegel_translog::merkle::{leaf_hash, verify_inclusion};
-use siegel_translog::{Checkpoint, TlogEntry, Tree, Verifier};
+use siegel_translog::{Checkpoint, SpkiKey, TlogEntry, Tree};
 
 use super::*;
 use crate::FolderLog;
@@ -12,7 +12,7 @@ fn made_up(key: SpkiKey, range: std::ops::Range<u32>) -> Vec<HashedRekord> {
     let record = |i: u32| HashedRekord {
         digest: Digest::of(&i.to_be_bytes()),
         signature: i.to_be_bytes().repeat(18),
-        verifier: Verifier::Key(key),
+        verifier: siegel_translog::Verifier::Key(key),
     };
     range.map(record).collect()
 }

@@ -50,7 +50,8 @@ pub(super) async fn serve(args: LogArgs) -> Result<Exit, Failure> {
     let (witnesses, storage) = (Arc::new(witnesses), Storage::Folder(folder));
     let opened = Log::open_with(&storage, key, Arc::clone(&witnesses) as _);
     let log = opened.map_err(|why| failed(&why))?;
-    let services = Services::beside_key(log.clone(), &key_file).map_err(|why| failed(&why))?;
+    let kept = log.clone();
+    let services = Services::beside_key(log, &key_file).map_err(|why| failed(&why))?;
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .map_err(|why| taken(listen, why))?;
@@ -61,7 +62,7 @@ pub(super) async fn serve(args: LogArgs) -> Result<Exit, Failure> {
     if args.witness.is_empty() {
         note("UNWITNESSED: no --witness is asked");
     }
-    let (every, now, kept) = (Seconds(args.refresh), host_clock(), log);
+    let (every, now) = (Seconds(args.refresh), host_clock());
     tokio::select! {
         served = siegel_rekor::serve(listener, services, stop()) => served.map_err(|why| failed(&why))?,
         () = witnesses.keep_fresh(&kept, every, &now) => {}
