@@ -19,7 +19,7 @@ fn careless(deployment: &Deployment) -> Operator {
     let cluster = &deployment.cluster;
     Operator::new(
         cluster.net(),
-        LogClient::new(&cluster.log_url()).unwrap(),
+        LogClient::new(cluster.log_url()).unwrap(),
         cluster.kms(),
         cluster.depot(),
         cluster.root(),

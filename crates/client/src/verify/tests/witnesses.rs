@@ -113,10 +113,9 @@ fn i17_a_cluster_that_believes_fewer_or_other_witnesses() {
 #[test]
 fn i1_no_rollback_behind_what_was_seen() {
     let world = World::with(witnessed());
-    let mut rng: rand_chacha::ChaCha20Rng =
-        rand_chacha::rand_core::SeedableRng::from_seed([1; 32]);
+    let mut rng: rand_chacha::ChaCha20Rng = rand_chacha::rand_core::SeedableRng::from_seed([1; 32]);
     let mut device = Device::generate(&mut rng, world.config.device_cap);
-    let mut verify = |device: &mut Device| {
+    let verify = |device: &mut Device| {
         let verified = device.verify(&world.config, &world.offer(), NOW);
         verified.map(drop).map_err(|e| e.code())
     };
