@@ -127,7 +127,8 @@ impl Replay {
             Kind::Nonce(parsed) => {
                 counts.other += 1;
                 if read.parsed("nonce", "I2", parsed).is_some() {
-                    let message = format!("log entry {index}: a nonce, asked for the witnesses' time");
+                    let message =
+                        format!("log entry {index}: a nonce, asked for the witnesses' time");
                     read.findings.info("nonce", message);
                 }
             }

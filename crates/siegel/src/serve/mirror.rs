@@ -60,8 +60,14 @@ pub(super) async fn serve(args: MirrorArgs) -> Result<Exit, Failure> {
     let listener = tokio::net::TcpListener::bind(&args.listen)
         .await
         .map_err(|why| taken(&args.listen, why))?;
-    note(&format!("mirror {} of {} on http://{}", args.name, args.of, args.listen));
-    note(&format!("its key: {}", hex::encode(mirror.named_key("").key)));
+    note(&format!(
+        "mirror {} of {} on http://{}",
+        args.name, args.of, args.listen
+    ));
+    note(&format!(
+        "its key: {}",
+        hex::encode(mirror.named_key("").key)
+    ));
     let served = serve_mirror(listener, Arc::clone(&mirror), stop());
     tokio::select! {
         served = served => served.map_err(failed)?,
