@@ -166,6 +166,10 @@ impl Cosigner for Witnesses {
         }
         lines.into_values().collect()
     }
+
+    fn asks_anybody(&self) -> bool {
+        !self.peers.is_empty()
+    }
 }
 
 impl Drop for Witnesses {

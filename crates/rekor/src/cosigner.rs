@@ -11,6 +11,11 @@ use siegel_translog::checkpoint::MAX_NOTE;
 pub trait Cosigner: Send + Sync {
     /// Lines to append to the note: `— name base64`, without the end of the line.
     fn cosign(&self, request: CosignRequest<'_>) -> Vec<String>;
+
+    /// False if nobody is asked: then nobody outside sees a checkpoint before it is published.
+    fn asks_anybody(&self) -> bool {
+        true
+    }
 }
 
 /// What is to be cosigned. Its tiles are durable, it is not published yet.
@@ -36,6 +41,10 @@ pub(crate) struct Nobody;
 impl Cosigner for Nobody {
     fn cosign(&self, _: CosignRequest<'_>) -> Vec<String> {
         Vec::new()
+    }
+
+    fn asks_anybody(&self) -> bool {
+        false
     }
 }
 

@@ -8,7 +8,7 @@ use siegel_translog::tiles::{self, Level, WIDTH, grown};
 use siegel_translog::{TilePath, Tree};
 
 use crate::error::RekorError;
-use crate::store::{checkpoint_path, tile_path};
+use crate::store::{checkpoint_path, pending_path, tile_path};
 
 /// Writes that wait for their syncs beside each other.
 const AT_ONCE: usize = 16;
@@ -68,6 +68,13 @@ pub(crate) async fn save_checkpoint(store: &Store, note: &str) -> Result<(), Rek
     let bytes = Bytes::copy_from_slice(note.as_bytes());
     let saved = store.replace(&checkpoint_path(), [bytes]).await;
     saved.map_err(RekorError::store("the checkpoint"))
+}
+
+/// Makes a checkpoint durable before witnesses see it.
+pub(crate) async fn save_pending(store: &Store, note: &str) -> Result<(), RekorError> {
+    let bytes = Bytes::copy_from_slice(note.as_bytes());
+    let saved = store.replace(&pending_path(), [bytes]).await;
+    saved.map_err(RekorError::store("the pending checkpoint"))
 }
 
 /// Takes back what was written for a checkpoint that was not published. What stays does no harm: it

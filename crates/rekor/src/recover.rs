@@ -15,7 +15,7 @@ use crate::known::Known;
 use crate::log::Published;
 use crate::log_key::LogKey;
 use crate::publish::{drop_partials, hashes, save_checkpoint};
-use crate::store::{read_checkpoint, tile_path};
+use crate::store::{read_checkpoint, read_pending, tile_path};
 use crate::writer::BATCH;
 
 /// Numbers of entries are kept in 32 bits, and one of them means none.
@@ -34,13 +34,24 @@ pub(crate) struct Recovered {
 
 /// Reads the checkpoint, then all hash tiles (32 bytes per entry, and an eighth of a percent more),
 /// and the entries of the last bundle only. All of it was promised to the world: if one is missing or
-/// another, nothing is repaired. What lies beyond the checkpoint was never acknowledged.
+/// another, nothing is repaired. What lies beyond the checkpoint was never acknowledged, and counts only if
+/// witnesses were asked to cosign it.
 pub(crate) async fn recover(store: &Store, key: &LogKey) -> Result<Recovered, RekorError> {
     let Some(note) = read_checkpoint(store).await? else {
         return start(store, key).await;
     };
-    let checkpoint = own(&note, key)
-        .map_err(|e| RekorError::Damaged(format!("the checkpoint is not this log's own: {e}")))?;
+    let foreign = |e| RekorError::Damaged(format!("the checkpoint is not this log's own: {e}"));
+    let (mut note, mut checkpoint) = (note.clone(), own(&note, key).map_err(foreign)?);
+    // Witnesses may have cosigned more than was published: this log goes on from there, or they would
+    // take it for two logs (I1). Its tiles were durable before.
+    let pending = read_pending(store).await?;
+    let shown = pending.map(|note| Ok((own(&note, key)?, note)));
+    let adopted = shown.transpose().map_err(foreign)?;
+    let adopted = adopted.filter(|(shown, _)| shown.size > checkpoint.size);
+    let catches_up = adopted.is_some();
+    if let Some((shown, its_note)) = adopted {
+        (note, checkpoint) = (its_note, shown);
+    }
     let size = checkpoint.size;
     if size >= MOST_ENTRIES {
         return Err(RekorError::Damaged(format!(
@@ -63,6 +74,9 @@ pub(crate) async fn recover(store: &Store, key: &LogKey) -> Result<Recovered, Re
         if let Some(digest) = leaf(index) {
             known.insert(&digest, index, leaf);
         }
+    }
+    if catches_up {
+        save_checkpoint(store, &note).await?;
     }
     // A kill may have come before these were removed.
     drop_partials(store, size.saturating_sub(BATCH as u64 + 256), size).await;

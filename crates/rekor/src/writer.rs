@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 
 use siegel_ident::Digest;
 use siegel_store::Store;
-use siegel_translog::HashedRekord;
 use siegel_translog::merkle::leaf_hash;
 use siegel_translog::tiles::WIDTH;
+use siegel_translog::{Checkpoint, HashedRekord};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cosigner::{self, CosignRequest, Cosigner};
@@ -18,9 +18,9 @@ use crate::io::Io;
 use crate::known::Known;
 use crate::log::Shared;
 use crate::log_key::LogKey;
-use crate::publish::{drop_partials, save_checkpoint, take_back, write_tiles};
+use crate::publish::{drop_partials, save_checkpoint, save_pending, take_back, write_tiles};
 use crate::recover::{MOST_ENTRIES, recover};
-use crate::store::read_checkpoint;
+use crate::store::{read_checkpoint, read_pending};
 
 /// Most entries per checkpoint.
 pub(crate) const BATCH: usize = 1024;
@@ -287,8 +287,13 @@ impl Loop {
         // A save that failed late may have put the new checkpoint in place: then its entries must
         // stay, or the folder would promise more than it has. The restart sorts it out.
         let promised = self.io.run(read_checkpoint(&self.shared.store));
+        // Nor may a witness have cosigned what would be forgotten.
+        let shown = self.io.run(read_pending(&self.shared.store));
+        let unseen = shown.is_ok_and(|note| {
+            note.is_none_or(|note| size(&note).is_some_and(|shown| shown <= old_size))
+        });
         match promised {
-            Ok(Some(note)) if text(&note) == text(&old_note) => {
+            Ok(Some(note)) if text(&note) == text(&old_note) && unseen => {
                 self.io
                     .run(take_back(&self.shared.store, old_size, new_size));
             }
@@ -303,6 +308,9 @@ impl Loop {
         let root = shared.published().tree.root_at(size);
         let root = root.ok_or(RekorError::Stopped)?;
         let note = shared.key.sign(size, root);
+        if self.cosigner.asks_anybody() && size > shared.published().size {
+            self.io.run(save_pending(&shared.store, &note))?;
+        }
         let proof = |from| shared.published().tree.consistency_proof(from, size);
         let cosignatures = self.cosigner.cosign(CosignRequest {
             note: &note,
@@ -316,6 +324,12 @@ impl Loop {
         (published.size, published.root, published.note) = (size, root, note);
         Ok(())
     }
+}
+
+/// How many entries a note covers, by its own word.
+fn size(note: &str) -> Option<u64> {
+    let text = format!("{}\n", text(note));
+    Checkpoint::parse_text(&text).ok().map(|said| said.size)
 }
 
 /// What a note says, without its signatures.

@@ -123,7 +123,7 @@ fn i1_policy_for_another_log_or_more_witnesses() {
         ..Plan::default()
     };
     assert_eq!(own(plan), "policy-witnesses");
-    // Witnesses that cannot be checked yet are a refusal, not a silence.
+    // A quorum that nobody can fill is a refusal, not a silence.
     let mut world = World::honest();
     world.config.log.witnesses.required = 2;
     assert_eq!(world.outcome(), "policy-not-logged");
@@ -170,7 +170,7 @@ fn i11_production_policy_over_a_simulated_cluster() {
     };
     let mut world = World::with(plan);
     world.config.limits.profiles = [Profile::Production].into();
-    // No witnesses exist yet, so no production policy gets further than this.
+    // The device's log has no witnesses, so no production policy gets further than this.
     assert_eq!(world.outcome(), "policy-witnesses");
 }
 

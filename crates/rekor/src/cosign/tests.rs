@@ -1,5 +1,6 @@
 //! A log and its witnesses over HTTP: honest ones, absent ones, and one that lies.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use siegel_ident::{NamedKey, Secret, Timestamp};
@@ -146,6 +147,59 @@ async fn i1_what_is_published_is_cosigned() {
     let (log, _) = world.log(&places);
     assert_eq!(vouched(&anchors, &world.add(&log, 4).await, 1_100), Some(4));
     let _ = (first.stop().await, second.stop().await);
+}
+
+/// Keeps the log's folder as a kill would leave it after the witnesses have answered and before the
+/// checkpoint is saved.
+struct KilledAfter {
+    witnesses: Witnesses,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl Cosigner for KilledAfter {
+    fn cosign(&self, request: CosignRequest<'_>) -> Vec<String> {
+        let lines = self.witnesses.cosign(request);
+        copy(&self.from, &self.to);
+        lines
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+// I8, I1: catches a log that forgets what its witnesses have cosigned: with the next entry it would be
+// another log to them, for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i8_a_kill_after_the_witnesses_have_cosigned() {
+    let world = World::new();
+    let served = world.serve(1, "127.0.0.1:0").await;
+    let anchors = world.anchors(vec![served.named.clone()]);
+    let at = [served.at.clone()];
+    let killed = KilledAfter {
+        witnesses: Witnesses::new(&at).unwrap(),
+        from: world.dir.path().join("log"),
+        to: world.dir.path().join("left"),
+    };
+    let storage = Storage::folder(&killed.from);
+    let left = Storage::folder(&killed.to);
+    let log = Log::open_with(&storage, world.key(), Arc::new(killed)).unwrap();
+    world.add(&log, 1).await;
+    drop(log);
+    let again = Arc::new(Witnesses::new(&at).unwrap());
+    let log = Log::open_with(&left, world.key(), again).unwrap();
+    assert_eq!(log.size(), 1, "what the witness has seen");
+    assert_eq!(vouched(&anchors, &world.add(&log, 2).await, 1_000), Some(2));
+    let _ = served.stop().await;
 }
 
 // I8: a witness that is away keeps nobody from writing, and is asked again when it is back.

@@ -63,6 +63,12 @@ pub(crate) fn checkpoint_path() -> Path {
     Path::from("checkpoint")
 }
 
+/// The checkpoint that witnesses were last asked to cosign. It is durable before they see it: what they
+/// have cosigned is what this log goes on from, or its own witnesses would take it for two logs.
+pub(crate) fn pending_path() -> Path {
+    Path::from("pending")
+}
+
 /// Where a tile is.
 pub(crate) fn tile_path(tile: &TilePath) -> Path {
     Path::from(format!("tile/{tile}"))
@@ -70,8 +76,17 @@ pub(crate) fn tile_path(tile: &TilePath) -> Path {
 
 /// The checkpoint as it lies there; `None` if there is none.
 pub(crate) async fn read_checkpoint(store: &Store) -> Result<Option<String>, RekorError> {
+    read_note(store, &checkpoint_path()).await
+}
+
+/// The checkpoint that was last shown to witnesses; `None` if there was none.
+pub(crate) async fn read_pending(store: &Store) -> Result<Option<String>, RekorError> {
+    read_note(store, &pending_path()).await
+}
+
+async fn read_note(store: &Store, path: &Path) -> Result<Option<String>, RekorError> {
     let found = store
-        .get_at_most(&checkpoint_path(), MAX_NOTE as u64)
+        .get_at_most(path, MAX_NOTE as u64)
         .await
         .map_err(RekorError::store("the checkpoint"))?;
     let text = |bytes: bytes::Bytes| String::from_utf8(bytes.into());

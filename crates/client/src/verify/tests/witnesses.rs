@@ -6,7 +6,7 @@ use siegel_translog::{Archived, MirrorQuorum};
 
 use super::*;
 use crate::testing::{MAX_AGE, witnesses};
-use crate::{Device, SeenLogs};
+use crate::{Device, Odometer, SeenLogs};
 
 const TWO: &[&str] = &["operator 1", "operator 2"];
 
@@ -113,8 +113,8 @@ fn i17_a_cluster_that_believes_fewer_or_other_witnesses() {
 #[test]
 fn i1_no_rollback_behind_what_was_seen() {
     let world = World::with(witnessed());
-    let mut rng: rand_chacha::ChaCha20Rng = rand_chacha::rand_core::SeedableRng::from_seed([1; 32]);
-    let mut device = Device::generate(&mut rng, world.config.device_cap);
+    let cap = world.config.device_cap;
+    let mut device = Device::new(Secret::new([1; 32]), Odometer::new(), cap);
     let verify = |device: &mut Device| {
         let verified = device.verify(&world.config, &world.offer(), NOW);
         verified.map(drop).map_err(|e| e.code())
