@@ -6,6 +6,7 @@
 // In a binary nothing is reachable from outside; `pub` here says what a module offers its siblings.
 #![allow(unreachable_pub)]
 
+mod audit;
 mod failure;
 mod machine;
 mod report;
@@ -31,6 +32,7 @@ Examples:
   cargo run --release -p siegel-bench -- seal
   cargo run --release -p siegel-bench -- seal --json --seconds 20
   cargo run --release -p siegel-bench -- train
+  cargo run --release -p siegel-bench -- audit
 
 Exit codes: 0 good, 1 failed, 2 wrong use, 4 this machine cannot."
 )]
@@ -47,6 +49,8 @@ struct Cli {
 enum What {
     /// Seal and open uploads, beside raw hpke and ring
     Seal(seal::SealArgs),
+    /// Audit a large log, beside bare signature verification
+    Audit(audit::AuditArgs),
     /// Train a model over many clients, per client and round
     Train(train::TrainArgs),
 }
@@ -69,6 +73,7 @@ fn main() -> std::process::ExitCode {
 fn run(what: &What) -> Result<Report, Failure> {
     match what {
         What::Seal(args) => seal::seal(args),
+        What::Audit(args) => audit::audit(args),
         What::Train(args) => train::train(args),
     }
 }

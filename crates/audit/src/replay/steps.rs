@@ -179,5 +179,7 @@ impl Run {
             "its last step is not the last committed one",
         );
         self.state = state;
+        // A step after the end is an error, whatever it releases.
+        self.released.clear();
     }
 }
