@@ -47,9 +47,9 @@ pub enum SearchError {
     /// The log or its archive cannot be reached.
     #[error("cannot read the log: {0}")]
     Source(#[from] RekorError),
-    /// A task of this search died.
+    /// A thread of this search died.
     #[error("the search broke off: {0}")]
-    Broken(#[from] tokio::task::JoinError),
+    Broken(String),
 }
 
 impl SearchError {
@@ -63,7 +63,7 @@ impl From<ReadError> for SearchError {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Source(e) => Self::Source(e),
-            ReadError::Broken(e) => Self::Broken(e),
+            e @ ReadError::Broken(_) => Self::Broken(e.to_string()),
         }
     }
 }

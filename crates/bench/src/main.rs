@@ -6,6 +6,7 @@
 // In a binary nothing is reachable from outside; `pub` here says what a module offers its siblings.
 #![allow(unreachable_pub)]
 
+mod audit;
 mod failure;
 mod log;
 mod machine;
@@ -34,6 +35,7 @@ Examples:
   cargo run --release -p siegel-bench -- log
   cargo run --release -p siegel-bench -- log --open --entries 1000000 --json
   cargo run --release -p siegel-bench -- train
+  cargo run --release -p siegel-bench -- audit
 
 Exit codes: 0 good, 1 failed, 2 wrong use, 4 this machine cannot."
 )]
@@ -52,6 +54,8 @@ enum What {
     Seal(seal::SealArgs),
     /// Append to a transparency log, and prove, beside raw fsync
     Log(log::LogArgs),
+    /// Audit a large log, beside bare signature verification
+    Audit(audit::AuditArgs),
     /// Train a model over many clients, per client and round
     Train(train::TrainArgs),
 }
@@ -75,6 +79,7 @@ fn run(what: &What) -> Result<Report, Failure> {
     match what {
         What::Seal(args) => seal::seal(args),
         What::Log(args) => log::log(args),
+        What::Audit(args) => audit::audit(args),
         What::Train(args) => train::train(args),
     }
 }

@@ -4,14 +4,16 @@
 mod entry;
 mod item;
 mod source;
+mod workers;
 
 use std::collections::VecDeque;
 
 use siegel_ident::Digest;
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{Checkpoint, Tree, merkle};
-use tokio::runtime::Handle;
-use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::sync::oneshot::Receiver;
+use tokio::sync::oneshot::error::RecvError;
+use workers::Workers;
 
 pub(crate) use entry::{CERTIFIED, Signed, Unread, fetch, signed};
 pub(crate) use item::{Item, Kind, open};
@@ -20,8 +22,6 @@ pub(crate) use item::{Item, Kind, open};
 const CHUNK: u64 = 1024;
 /// Entries that one job opens. Small, so that what a hostile log can put into memory stays small.
 const SLICE: usize = 32;
-/// Jobs at a time over a network, where a job mostly waits.
-const REMOTE_JOBS: usize = 32;
 
 /// What the entries of a log are together.
 pub(crate) struct Reading {
@@ -43,8 +43,8 @@ impl Reading {
 pub(crate) enum ReadError {
     #[error(transparent)]
     Source(#[from] RekorError),
-    #[error(transparent)]
-    Broken(#[from] JoinError),
+    #[error("a worker died")]
+    Broken(#[from] RecvError),
 }
 
 /// Reads entries 0 to `size`, opens each with `open` on a blocking thread, and gives what comes of it
@@ -63,7 +63,8 @@ where
     O: Fn(LogReader, u64, Vec<u8>) -> F + Clone + Send + 'static,
     F: Future<Output = Result<T, RekorError>>,
 {
-    let most = jobs(log);
+    let workers = Workers::of(log);
+    let most = workers.most();
     let mut jobs = VecDeque::with_capacity(most);
     let mut reading = Reading {
         tree: Tree::new(),
@@ -88,7 +89,15 @@ where
             {
                 done(oldest, &mut reading.tree, &mut take).await?;
             }
-            jobs.push_back(job(log.clone(), first, slice, open.clone()));
+            let (log, open) = (log.clone(), open.clone());
+            jobs.push_back(workers.begin(move |wait| {
+                let opened = (first..).zip(slice).map(|(index, body)| {
+                    let leaf = merkle::leaf_hash(&body);
+                    let opened = wait.on(open(log.clone(), index, body))?;
+                    Ok((leaf, opened))
+                });
+                opened.collect()
+            }));
         }
     }
     for job in jobs {
@@ -105,15 +114,6 @@ pub(crate) async fn leaves(
 ) -> Result<Result<Vec<Digest>, String>, RekorError> {
     let bodies = bodies(log, from, to).await?;
     Ok(bodies.map(|bodies| bodies.iter().map(|body| merkle::leaf_hash(body)).collect()))
-}
-
-/// Jobs at a time: as many as keep all cores busy while the next entries are read.
-fn jobs(log: &LogReader) -> usize {
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    match log {
-        LogReader::Http(_) => REMOTE_JOBS,
-        _ => 2 * cores,
-    }
 }
 
 /// Exactly the entries `from..to`; the inner error says why the log does not give them.
@@ -141,27 +141,8 @@ async fn bodies(
 /// Leaf hash of each entry, and what came of it.
 type Slice<T> = Result<Vec<(Digest, T)>, RekorError>;
 
-fn job<T, O, F>(log: LogReader, first: u64, bodies: Vec<Vec<u8>>, open: O) -> JoinHandle<Slice<T>>
-where
-    T: Send + 'static,
-    O: Fn(LogReader, u64, Vec<u8>) -> F + Send + 'static,
-    F: Future<Output = Result<T, RekorError>>,
-{
-    let runtime = Handle::current();
-    spawn_blocking(move || {
-        (first..)
-            .zip(bodies)
-            .map(|(index, body)| {
-                let leaf = merkle::leaf_hash(&body);
-                let opened = runtime.block_on(open(log.clone(), index, body))?;
-                Ok((leaf, opened))
-            })
-            .collect()
-    })
-}
-
 async fn done<T>(
-    job: JoinHandle<Slice<T>>,
+    job: Receiver<Slice<T>>,
     tree: &mut Tree,
     take: &mut impl FnMut(T),
 ) -> Result<(), ReadError> {

@@ -188,5 +188,7 @@ impl Run {
             "its last step is not the last committed one",
         );
         (self.state, self.ended_at) = (state, Some(clock));
+        // A step after the end is an error, whatever it releases.
+        self.released.clear();
     }
 }
