@@ -228,7 +228,10 @@ async fn a_receipt_is_verified_and_said_in_words() {
     let mut anchors = run_folder(dir, 0).await;
     let (code, text) = siegel(dir, &["verify", "receipt", "."]);
     assert!(code == 0 && text.contains("\nVERIFIED\n"), "{text}");
-    assert!(text.contains("over 4 uploads was registered") && text.contains("2 steps for ρ = "));
+    assert!(
+        text.contains("over 4 uploads was registered")
+            && text.contains("planned steps: 2, for ρ = ")
+    );
     let (code, found) = json(dir, &["verify", "receipt", "."]);
     assert_eq!((code, &found["receipt"]["seq"]), (0, &3.into()));
     assert_eq!(found["warnings"].as_array().unwrap().len(), 2, "{found}");
