@@ -1,14 +1,14 @@
 //! Reads a log and has it judged. What entries mean is decided in `replay`.
 
 use siegel_ident::{Digest, Timestamp};
-use siegel_policy::Finding;
+use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{Checkpoint, ProofError, Tree};
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
 use crate::follow::{Evidence, Seen, State, compare, observe};
-use crate::read::{self, Item, ReadError, Reading};
+use crate::read::{self, CERTIFIED, Item, ReadError, Reading};
 use crate::replay::Replay;
 use crate::report::{AuditReport, Counts, LogReport, Verdict};
 use crate::witnessed::witnesses;
@@ -122,7 +122,7 @@ impl<'a> Audit<'a> {
         };
         let checkpoint = shown.checkpoint();
         let (counts, replay) = (&mut draft.counts, &mut draft.replay);
-        let reading = read_all(log, checkpoint, counts, replay, &mut findings).await?;
+        let reading = read_all(log, checkpoint, anchors, counts, replay, &mut findings).await?;
         check_tree(&reading.tree, checkpoint, anchors, &mut findings);
         let tree = reading.is_whole(checkpoint).then_some(&reading.tree);
         let caught = self
@@ -268,6 +268,7 @@ struct Draft {
 pub(crate) async fn read_all(
     log: &LogReader,
     checkpoint: &Checkpoint,
+    anchors: &AuditAnchors,
     counts: &mut Counts,
     replay: &mut Replay,
     findings: &mut Findings,
@@ -276,8 +277,12 @@ pub(crate) async fn read_all(
         counts.total += 1;
         match opened {
             Ok(item) => replay.take(item, counts, findings),
-            Err(finding) => {
+            Err(mut finding) => {
                 counts.unreadable += 1;
+                // A certificate is a signer whom the anchors cannot know.
+                if finding.id == CERTIFIED && !anchors.publishers.is_empty() {
+                    finding.severity = Severity::Error;
+                }
                 findings.add(finding);
             }
         }

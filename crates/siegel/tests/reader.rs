@@ -26,7 +26,7 @@ fn blob(n: u8) -> BlobDigest {
 /// A run's folder as a simulation leaves it: log, anchors and `registration`. `drop` receipts are left
 /// out of the log.
 async fn run_folder(dir: &Path, drop: usize) -> AuditAnchors {
-    let log = Storage::folder(&dir.join("log"));
+    let log = Storage::folder(dir.join("log"));
     let scene = Scene::over(Log::open(&log, log_key()).unwrap());
     let mut receipts = lived(&scene).await;
     let sorted = MEMBERS.map(blob);

@@ -16,7 +16,7 @@ use siegel_program::{Bundle, Intrinsic, Plan};
 
 use super::assemble::{Parts, report};
 use super::outputs::Released;
-use super::prepare::{WITNESSES, kills, load, mode, random, seed_bytes};
+use super::prepare::{WITNESSES, kills, load, mode, random, remote_log, seed_bytes};
 use super::progress::Progress;
 use super::report::{Report, SimulatorOnly, Timing};
 use super::shipped::{Chosen, choose};
@@ -36,6 +36,7 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let seed = args.seed.map(seed_bytes);
     let rounds = args.rounds.unwrap_or(chosen.rounds);
     let kills = kills(args, rounds)?;
+    let remote = remote_log(args)?;
     let mut dataset = load(args, seed, progress).await?;
     let mut plan = rehearse::plan(&chosen, rounds, dataset.clients.len() as u64)?;
     if rehearse::training(&plan).is_some() {
@@ -51,11 +52,15 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let dir = folder::create(args.out.as_deref(), &run_id)?;
     let told = |failure: Failure| with_logs(failure, &dir);
 
-    progress.phase("starting witnesses, log, depot, key service, workers and root");
+    progress.phase(match remote {
+        None => "starting witnesses, log, depot, key service, workers and root",
+        Some(_) => "starting depot, key service, workers and root",
+    });
     let mut options = Options::new(dir.clone(), &run_id, chosen.bundle.digest());
     options.kms = args.kms as u32;
     options.workers = args.workers as u32;
     options.witnesses = WITNESSES;
+    options.log = remote;
     options.seed = seed;
     let mut deployment = Deployment::start(mode, options)
         .await
@@ -83,6 +88,14 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .map_err(fleet_failure)
         .and_then(|published| published.map_err(operator_failure))
         .map_err(told)?;
+    let general = keeper
+        .guard(deployment.operator.general_bundle(&published))
+        .await
+        .map_err(fleet_failure)
+        .and_then(|bundle| bundle.map_err(operator_failure))
+        .map_err(told)?;
+    folder::write(&dir, "policy.proof.json", &published.bundle)?;
+    folder::write(&dir, "policy.sigstore.json", &general)?;
 
     let publish_s = publish_started.elapsed().as_secs_f64();
 
