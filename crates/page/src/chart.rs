@@ -9,6 +9,8 @@ const TOP: f64 = 26.0;
 /// Of the plot itself.
 const WIDTH: f64 = 430.0;
 const HEIGHT: f64 = 150.0;
+/// How far the lines go on after the last change, so that its step is seen as one.
+const AFTER: f64 = 30.0;
 
 /// Ready to be written into SVG. Coordinates are those of its view box.
 pub(crate) struct Chart {
@@ -98,7 +100,7 @@ impl Scale {
             0 => n as f64 / (self.count - 1) as f64,
             span => at.0.saturating_sub(self.from.0) as f64 / span as f64,
         };
-        LEFT + WIDTH * share.min(1.0)
+        LEFT + (WIDTH - AFTER) * share.min(1.0)
     }
 
     fn y(&self, value: NanoRho) -> f64 {

@@ -52,7 +52,8 @@ pub fn render(report: &AuditReport, source: &str) -> Result<String, PageError> {
         runs_in_all: report.runs.len(),
         proofs: proofs::Proofs::of(report, source),
     };
-    Ok(page.render()?)
+    // A template ends without its last line end.
+    Ok(page.render()? + "\n")
 }
 
 /// True if these bytes begin as a page that [`render`] made: whoever rewrites a page replaces nothing

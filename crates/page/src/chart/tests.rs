@@ -19,7 +19,7 @@ fn point(at: u64, spent: u64, total: u64) -> AccountReport {
 #[test]
 fn spending_is_a_step_at_its_time() {
     let chart = Chart::of(&[point(0, 0, 100), point(50, 50, 100), point(100, 50, 100)]).unwrap();
-    assert_eq!(chart.spent, "M104.0 176.0 H319.0 V101.0 H534.0");
+    assert_eq!(chart.spent, "M104.0 176.0 H304.0 V101.0 H534.0");
     assert_eq!(chart.total, "M104.0 26.0 H534.0");
     assert_eq!(chart.area, format!("{} V176.0 H104.0 Z", chart.spent));
     let labels: Vec<_> = chart
@@ -36,7 +36,7 @@ fn what_happens_within_a_second_is_spread_out() {
     let chart = Chart::of(&[point(7, 0, 100), point(7, 50, 100), point(7, 100, 100)]).unwrap();
     assert_eq!(
         chart.spent,
-        "M104.0 176.0 H319.0 V101.0 H534.0 V26.0 H534.0"
+        "M104.0 176.0 H304.0 V101.0 H504.0 V26.0 H534.0"
     );
     assert!(Chart::of(&[]).is_none());
     let one = Chart::of(&[point(7, 0, 0)]).unwrap();

@@ -140,7 +140,7 @@ fn words(fact: &Fact) -> String {
             input_root,
             ..
         } => format!(
-            "run {run} over {blob_count} uploads was registered under policy {policy}: {steps} steps for \
+            "run {run} over {blob_count} uploads was registered under policy {policy}; planned steps: {steps}, for \
              ρ = {}, which makes {} spent; Merkle root of its uploads {input_root}",
             cost.rho_nano, spent.rho_nano
         ),
