@@ -150,7 +150,7 @@ async fn i8_a_kill_in_a_merge_loses_nothing() {
 async fn i8_a_merge_that_fails_leaves_all_where_it_is() {
     let memory = Store::memory();
     let store = memory.clone().wrapped(|inner| {
-        StoreFull::when(inner, |_, size| match size > 1200 {
+        StoreFull::when(inner, |_, size| match size > 400 {
             true => Refusal::Before,
             false => Refusal::None,
         })
