@@ -13,7 +13,7 @@ use siegel_policy::author::{self, AuthorError, Facts};
 use siegel_policy::{ClientLimits, Policy};
 use siegel_program::Bundle;
 use siegel_rekor::{LogClient, PolicySigner};
-use siegel_translog::LogAnchors;
+use siegel_translog::{LogAnchors, MirrorQuorum};
 
 use crate::FleetError;
 use crate::clients::OfferBytes;
@@ -222,6 +222,8 @@ impl Deployment {
             key_bundle_signature: stapled.signature,
             evidence: stapled.evidence,
             checkpoint,
+            // No mirror runs beside a simulation.
+            archived: Vec::new(),
         };
         Ok((offer, bundle.epoch))
     }
@@ -231,6 +233,7 @@ impl Deployment {
     pub fn client_config(&self, policy: &Policy) -> ClientConfig {
         ClientConfig {
             log: self.log_anchors(),
+            mirrors: MirrorQuorum::none(),
             trust: TrustAnchors {
                 simulation_root: self.cluster.config().simulation_root,
             },

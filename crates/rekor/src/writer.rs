@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use siegel_ident::Digest;
 use siegel_store::Store;
 use siegel_translog::HashedRekord;
+use siegel_translog::merkle::leaf_hash;
 use siegel_translog::tiles::WIDTH;
 use tokio::sync::{mpsc, oneshot};
 
@@ -86,7 +87,7 @@ impl Writer {
             });
         }
         let (reply, answer) = oneshot::channel();
-        let leaf = record.leaf();
+        let leaf = leaf_hash(&body);
         self.send(Job::Submit(Submission { leaf, body, reply }))
             .await?;
         answer.await.map_err(|_| RekorError::Stopped)?

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::TryStreamExt as _;
 use siegel_ident::Digest;
 use siegel_ident::lp::LpError;
-use siegel_store::{Path, Store};
+use siegel_store::{Path, Refusal, Store, StoreFull};
 
 use super::pack::PREAMBLE;
 use super::*;
@@ -142,6 +142,29 @@ async fn i8_a_kill_in_a_merge_loses_nothing() {
         for (path, bytes) in &after {
             write(&store, path, bytes).await;
         }
+    }
+}
+
+/// Catches a merge that removes before the merged pack is durable.
+#[tokio::test]
+async fn i8_a_merge_that_fails_leaves_all_where_it_is() {
+    let memory = Store::memory();
+    let store = memory.clone().wrapped(|inner| {
+        StoreFull::when(inner, |_, size| match size > 1200 {
+            true => Refusal::Before,
+            false => Refusal::None,
+        })
+    });
+    let archive = open(&store).await.unwrap();
+    for n in 0..20 {
+        assert!(put(&archive, n).await.unwrap());
+        assert!(has(&Packs::following(memory.clone()), n).await);
+    }
+    drop(archive);
+    assert_eq!(packs(&memory).await.len(), 20);
+    let again = open(&memory).await.unwrap();
+    for n in 0..20 {
+        assert!(!put(&again, n).await.unwrap(), "{n}");
     }
 }
 

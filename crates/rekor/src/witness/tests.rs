@@ -269,9 +269,7 @@ async fn i14_over_http() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let served = tokio::spawn(serve_witness(listener, witness, std::future::pending()));
     world.grow(3);
-    let tls = crate::client::trusting_nobody().unwrap();
-    let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
-    let client = client.build().unwrap();
+    let client = crate::tests::plain_client();
     let post = async |body: String| {
         let sent = client.post(format!("{url}/add-checkpoint")).body(body);
         let answer = sent.send().await.unwrap();

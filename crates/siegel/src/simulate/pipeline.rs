@@ -23,7 +23,7 @@ use super::shipped::{Chosen, choose};
 use super::trouble::{all_refused, deployment_failure, fleet_failure, operator_failure, with_logs};
 use super::truth::Truth;
 use super::verdict::{audit, unfired, write_anchors};
-use super::{SimulateArgs, card, curve, folder, model, plot, rehearse};
+use super::{SimulateArgs, card, curve, folder, model, plot, registration, rehearse};
 use crate::failure::Failure;
 
 /// How long a run may hold its keys, at most.
@@ -142,6 +142,13 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let run = run_and_open(&mut deployment, &keeper, &order, &plan, &dir, progress);
     let released = keeper
         .guard(run)
+        .await
+        .map_err(fleet_failure)
+        .flatten()
+        .map_err(told)?;
+    let kept = registration::keep(&deployment, &policy, epoch, &dir);
+    keeper
+        .guard(kept)
         .await
         .map_err(fleet_failure)
         .flatten()
