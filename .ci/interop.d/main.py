@@ -86,8 +86,6 @@ def private(path):
 class Clients:
     def __init__(self, args):
         self.args = args
-        known, _ = run(args.siegel, "verify-bundle", "--help")
-        self.own = known
         # The script reads a key in any case; a bundle with a certificate has no use for it.
         self.unused_key = None
 
@@ -99,11 +97,10 @@ class Clients:
         refuses(what + ", npm, another key", *npm, root, other, bundle)
         refuses(what + ", npm, a changed byte", *npm, root, key, bent(bundle, folder))
         refuses(what + ", npm, a changed time stamp", *npm, root, key, untimed(bundle, folder))
-        if self.own:
-            own = (self.args.siegel, "verify-bundle", "--trusted-root", root)
-            accepts(what + ", siegel", *own, "--bundle", bundle, "--key", key, artifact)
-            refuses(what + ", siegel, another key", *own, "--bundle", bundle, "--key", other, artifact)
-            refuses(what + ", siegel, a changed byte", *own, "--bundle", bent(bundle, folder), "--key", key, artifact)
+        own = (self.args.siegel, "verify-bundle", "--trusted-root", root)
+        accepts(what + ", siegel", *own, "--bundle", bundle, "--key", key, artifact)
+        refuses(what + ", siegel, another key", *own, "--bundle", bundle, "--key", other, artifact)
+        refuses(what + ", siegel, a changed byte", *own, "--bundle", bent(bundle, folder), "--key", key, artifact)
 
     def certificate_flavour(self, what, bundle, root, artifact, folder):
         """A certificate: PyPI's client, npm's, and ours."""
@@ -117,7 +114,7 @@ class Clients:
         npm = (self.args.node, script, self.args.modules, root, self.unused_key)
         accepts(what + ", npm", *npm, bundle)
         refuses(what + ", npm, a changed byte", *npm, bent(bundle, folder))
-        if self.own and artifact:
+        if artifact:
             own = (self.args.siegel, "verify-bundle", "--trusted-root", root, "--certificate-oidc-issuer", ISSUER)
             accepts(what + ", siegel", *own, "--certificate-identity", IDENTITY, "--bundle", bundle, artifact)
             refuses(what + ", siegel, another identity", *own, "--certificate-identity", IDENTITY + "x",
@@ -140,8 +137,6 @@ def main():
     args = parser.parse_args()
     args.siegel = os.path.abspath(args.siegel)
     clients, authority = Clients(args), Authority()
-    if not clients.own:
-        print("LEFT OUT: this siegel has no verify-bundle", flush=True)
     work = os.path.join(args.work, "clients")
     os.makedirs(work)
     key, other = os.path.join(work, "publisher.pem"), os.path.join(work, "other.pem")
