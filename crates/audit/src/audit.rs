@@ -1,16 +1,17 @@
 //! Reads a log and has it judged. What entries mean is decided in `replay`.
 
 use siegel_ident::{Digest, Timestamp};
-use siegel_policy::Finding;
+use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{Checkpoint, ProofError, Tree};
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
 use crate::follow::{Evidence, Seen, State, compare, observe};
-use crate::read::{self, Item, ReadError, Reading};
+use crate::read::{self, CERTIFIED, Item, ReadError, Reading};
 use crate::replay::Replay;
 use crate::report::{AuditReport, Counts, LogReport, Verdict};
+use crate::witnessed::witnesses;
 
 /// How many smaller sizes a root that does not fit is tried for.
 const OTHER_SIZES: u64 = 1024;
@@ -121,7 +122,7 @@ impl<'a> Audit<'a> {
         };
         let checkpoint = shown.checkpoint();
         let (counts, replay) = (&mut draft.counts, &mut draft.replay);
-        let reading = read_all(log, checkpoint, counts, replay, &mut findings).await?;
+        let reading = read_all(log, checkpoint, anchors, counts, replay, &mut findings).await?;
         check_tree(&reading.tree, checkpoint, anchors, &mut findings);
         let tree = reading.is_whole(checkpoint).then_some(&reading.tree);
         let caught = self
@@ -224,17 +225,22 @@ impl<'a> Audit<'a> {
         let ok = !Finding::any_error(&findings);
         let (policies, runs, budgets) = replay.into_reports();
         let checkpoint = shown.as_ref().map(Seen::checkpoint);
+        let (note, quorum) = (shown.as_ref().map(Seen::note), &self.anchors.log.witnesses);
         let report = AuditReport {
             ok,
             verdict: match ok {
                 true => Verdict::Good,
                 false => Verdict::NotTrustworthy,
             },
+            at: self.now,
             log: LogReport {
                 origin: self.anchors.log.origin.clone(),
                 size: checkpoint.map(|checkpoint| checkpoint.size),
                 root: checkpoint.map(|checkpoint| checkpoint.root),
                 known: before.map(|before| before.checkpoint().size),
+                checkpoint: note.map(str::to_owned),
+                witnesses_required: quorum.required,
+                witnesses: witnesses(quorum, note),
             },
             entries: counts,
             policies,
@@ -262,6 +268,7 @@ struct Draft {
 pub(crate) async fn read_all(
     log: &LogReader,
     checkpoint: &Checkpoint,
+    anchors: &AuditAnchors,
     counts: &mut Counts,
     replay: &mut Replay,
     findings: &mut Findings,
@@ -270,8 +277,12 @@ pub(crate) async fn read_all(
         counts.total += 1;
         match opened {
             Ok(item) => replay.take(item, counts, findings),
-            Err(finding) => {
+            Err(mut finding) => {
                 counts.unreadable += 1;
+                // A certificate is a signer whom the anchors cannot know.
+                if finding.id == CERTIFIED && !anchors.publishers.is_empty() {
+                    finding.severity = Severity::Error;
+                }
                 findings.add(finding);
             }
         }

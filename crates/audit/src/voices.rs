@@ -41,7 +41,15 @@ pub async fn voices(
     let checkpoint = checkpoint.map_err(AuditError::Checkpoint)?;
     let (mut counts, mut replay) = (Counts::default(), Replay::default());
     let mut findings = Findings::default();
-    let reading = read_all(log, &checkpoint, &mut counts, &mut replay, &mut findings).await?;
+    let reading = read_all(
+        log,
+        &checkpoint,
+        anchors,
+        &mut counts,
+        &mut replay,
+        &mut findings,
+    )
+    .await?;
     check_tree(&reading.tree, &checkpoint, anchors, &mut findings);
     let mut voices = replay.world.voices;
     let pinned = &anchors.endorsers;

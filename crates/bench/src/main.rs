@@ -7,6 +7,7 @@
 #![allow(unreachable_pub)]
 
 mod failure;
+mod log;
 mod machine;
 mod report;
 mod seal;
@@ -30,6 +31,8 @@ use crate::report::Report;
 Examples:
   cargo run --release -p siegel-bench -- seal
   cargo run --release -p siegel-bench -- seal --json --seconds 20
+  cargo run --release -p siegel-bench -- log
+  cargo run --release -p siegel-bench -- log --open --entries 1000000 --json
   cargo run --release -p siegel-bench -- train
 
 Exit codes: 0 good, 1 failed, 2 wrong use, 4 this machine cannot."
@@ -47,6 +50,8 @@ struct Cli {
 enum What {
     /// Seal and open uploads, beside raw hpke and ring
     Seal(seal::SealArgs),
+    /// Append to a transparency log, and prove, beside raw fsync
+    Log(log::LogArgs),
     /// Train a model over many clients, per client and round
     Train(train::TrainArgs),
 }
@@ -69,6 +74,7 @@ fn main() -> std::process::ExitCode {
 fn run(what: &What) -> Result<Report, Failure> {
     match what {
         What::Seal(args) => seal::seal(args),
+        What::Log(args) => log::log(args),
         What::Train(args) => train::train(args),
     }
 }

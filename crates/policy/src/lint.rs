@@ -130,7 +130,7 @@ fn privacy(policy: &AccessPolicy) -> Vec<Finding> {
             ),
         ),
         when(
-            stated.epsilon.upper() > EPSILON_HUGE,
+            stated.epsilon.nearest() > EPSILON_HUGE,
             Error,
             "epsilon-huge",
             "I6",

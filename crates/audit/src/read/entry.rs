@@ -5,6 +5,9 @@ use siegel_policy::{Finding, Severity};
 use siegel_rekor::{LogReader, RekorError};
 use siegel_translog::{HashedRekord, ProofError, SpkiKey, Statement, Verifier, dsse};
 
+/// Id of the finding about an entry whose signer is named by a certificate.
+pub(crate) const CERTIFIED: &str = "entry-with-certificate";
+
 /// A statement whose signature was checked.
 pub(crate) struct Signed {
     pub(crate) signer: SpkiKey,
@@ -40,7 +43,7 @@ pub(crate) async fn signed(log: &LogReader, index: u64, body: &[u8]) -> Result<S
 fn certified(index: u64) -> Finding {
     Finding::new(
         Severity::Warning,
-        "entry-with-certificate",
+        CERTIFIED,
         "I1",
         format!(
             "log entry {index} is signed under a certificate: no client and no key service takes \

@@ -13,7 +13,7 @@ use siegel_translog::{Checkpoint, Tree, merkle};
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
-pub(crate) use entry::{Signed, Unread, fetch, signed};
+pub(crate) use entry::{CERTIFIED, Signed, Unread, fetch, signed};
 pub(crate) use item::{Item, Kind, open};
 
 /// Entries asked for at a time: whole bundles of 256.

@@ -3,8 +3,8 @@
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
 use siegel_ident::{
-    Budget, ClusterId, Delta, Digest, Measurement, NamedKey, NanoRho, PolicyDigest, ProgramDigest,
-    Seconds, Secret, Timestamp, WitnessQuorum,
+    Budget, ClusterId, Delta, Digest, Measurement, NanoRho, PolicyDigest, ProgramDigest, Seconds,
+    Secret, Timestamp, WitnessQuorum,
 };
 use siegel_ledger::Receipt;
 use siegel_policy::{
@@ -28,20 +28,6 @@ pub const PIPELINE: &str = "org.example.words";
 /// The bytes of the one program.
 pub const PROGRAM: &[u8] = b"a program";
 const ORIGIN: &str = "log.example.test";
-
-/// A quorum of two witnesses that production would accept; nobody holds their keys.
-pub fn two_witnesses() -> WitnessQuorum {
-    let witness = |n: u8| NamedKey {
-        name: format!("w{n}.example"),
-        operator: format!("operator {n}"),
-        key: [n; 32],
-    };
-    WitnessQuorum {
-        required: 2,
-        max_age: Seconds(3600),
-        witnesses: (1..=2).map(witness).collect(),
-    }
-}
 
 /// A log, and who writes in it.
 pub struct Scene {

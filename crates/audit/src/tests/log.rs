@@ -114,6 +114,13 @@ async fn i1_an_entry_with_a_certificate_is_named_and_has_no_voice() {
     );
     assert_eq!(report.entries.unreadable, 1);
     assert_eq!(report.entries.policies, 0);
+    let anchors = AuditAnchors {
+        publishers: vec![scene.author.key().digest()],
+        ..scene.anchors()
+    };
+    let log = LogReader::Open(scene.log.clone());
+    let report = audit(&log, &anchors, NOW).await.unwrap();
+    assert_eq!(errors(&report), ["entry-with-certificate"]);
 }
 
 /// I1. Catches: an auditor that believes the checkpoint, or the entries, without comparing them.
