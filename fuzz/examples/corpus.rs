@@ -1,6 +1,6 @@
 //! Writes the corpora: a few good inputs for each target, from a log in memory.
 //!
-//! `cargo run --manifest-path fuzz/Cargo.toml --bin corpus` from the root of the checkout. Signatures are
+//! `cargo run --manifest-path fuzz/Cargo.toml --example corpus` from the root of the checkout. Signatures are
 //! randomised, so the files differ from run to run; any of them will do.
 
 use std::path::Path;
