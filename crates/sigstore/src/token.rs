@@ -195,3 +195,32 @@ fn tst_info(der: &[u8]) -> Option<(Timestamp, &[u8], &[u8])> {
     info.expect(INTEGER)?;
     Some((info.time()?, hash, imprint))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+        [&[tag, content.len() as u8][..], content].concat()
+    }
+
+    /// Catches: an attribute that stands there twice, of which a verifier looks at the first.
+    #[test]
+    fn each_signed_attribute_exactly_once() {
+        let attribute = |name: &[u8], value: Vec<u8>| {
+            let parts = [element(OID, name), element(SET, &value)];
+            element(SEQUENCE, &parts.concat())
+        };
+        let kind = attribute(CONTENT_TYPE, element(OID, TST_INFO));
+        let digest = attribute(MESSAGE_DIGEST, element(OCTETS, &[7; 32]));
+        let other = attribute(CONTENT_TYPE, element(OID, SIGNED_DATA));
+        let check = |parts: &[&Vec<u8>]| {
+            let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+            check_attributes(Reader::new(&bytes)).is_some()
+        };
+        assert!(check(&[&kind, &digest]));
+        assert!(!check(&[&kind]) && !check(&[&digest]) && !check(&[]));
+        assert!(!check(&[&kind, &digest, &digest]) && !check(&[&kind, &kind, &digest]));
+        assert!(!check(&[&other, &digest]));
+    }
+}
