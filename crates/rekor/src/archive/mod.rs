@@ -5,6 +5,7 @@ mod index;
 mod merge;
 mod pack;
 mod packs;
+mod recent;
 
 pub(crate) use committer::Archive;
 pub use pack::{PackDirectory, PackEntry, PackError};

@@ -8,6 +8,7 @@ use siegel_store::{ObjectMeta, Path, Store};
 
 use super::index::Index;
 use super::pack::{PREAMBLE, PackDirectory, PackError};
+use super::recent::Recent;
 use crate::error::RekorError;
 use crate::log::same_bytes;
 
@@ -24,6 +25,8 @@ pub(crate) struct Packs {
     follows: bool,
     /// Packs that could not be read, by name, when the store was last listed.
     damaged: RwLock<Vec<(Digest, PackError)>>,
+    /// Of a reader.
+    recent: Recent,
 }
 
 impl Packs {
@@ -56,6 +59,7 @@ impl Packs {
             index: RwLock::default(),
             follows,
             damaged: RwLock::default(),
+            recent: Recent::default(),
         }
     }
 
@@ -71,11 +75,17 @@ impl Packs {
             let places = self.index().find(digest);
             let mut gone = false;
             for (name, range) in &places {
-                let read = self.store.get_range(&pack_path(name), range.clone()).await;
+                let read = match self.follows {
+                    true => self.recent.read(&self.store, name, range.clone()).await,
+                    false => self.store.get_range(&pack_path(name), range.clone()).await,
+                };
                 match read.map_err(RekorError::store("an archived object")) {
                     Ok(Some(bytes)) => match same_bytes(digest, &bytes) {
                         Ok(()) => return Ok(bytes.into()),
-                        Err(why) => rotten = Some(why),
+                        Err(why) => {
+                            self.recent.forget(name);
+                            rotten = Some(why);
+                        }
                     },
                     Ok(None) => gone = true,
                     Err(why) => rotten = Some(why),

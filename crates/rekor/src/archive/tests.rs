@@ -74,6 +74,39 @@ async fn i8_objects_one_by_one_stay_in_few_packs() {
     assert!(!has(&reader, 400).await);
 }
 
+// Catches a reader that asks the store for every object of a pack it goes through, and one that holds
+// on to bytes that were wrong.
+#[tokio::test]
+async fn a_pack_that_is_gone_through_is_read_once() {
+    let store = Store::memory();
+    let archive = open(&store).await.unwrap();
+    for n in 0..8 {
+        put(&archive, n).await.unwrap();
+    }
+    drop(archive);
+    let all = packs(&store).await;
+    let [(path, good)] = &all.iter().collect::<Vec<_>>()[..] else {
+        panic!("eight are merged into one, found {}", all.len());
+    };
+    let reader = Packs::following(store.clone());
+    for n in 0..4 {
+        assert!(has(&reader, n).await, "{n}");
+    }
+    let mut bad = (*good).clone();
+    let at = bad.len() - 1;
+    bad[at] ^= 1;
+    write(&store, path, &bad).await;
+    assert!(has(&reader, 7).await, "from memory");
+    let fresh = Packs::following(store.clone());
+    for n in 0..7 {
+        assert!(has(&fresh, n).await, "{n}");
+    }
+    let rotten = |read| matches!(read, Err(RekorError::OtherBytes { .. }));
+    assert!(rotten(fresh.get(&Digest::of(&object(7))).await));
+    write(&store, path, good).await;
+    assert!(has(&fresh, 7).await, "restored");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_at_once_share_packs_and_each_is_stored_once() {
     let store = Store::memory();
