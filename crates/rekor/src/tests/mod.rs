@@ -88,7 +88,7 @@ fn certificate(key: &SpkiKey) -> Vec<u8> {
 }
 
 /// An HTTP client without our own's strictness. (This build of it has no TLS of its own.)
-fn plain_client() -> reqwest::Client {
+pub(crate) fn plain_client() -> reqwest::Client {
     let tls = crate::client::trusting_nobody().unwrap();
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
     builder.build().unwrap()
