@@ -21,7 +21,7 @@ fn every_role_and_both_moments_are_read() {
     let plan = parse(&[
         "root:step=1; worker#2:t=300ms",
         "kms#3:step=20;kms-leader:t=2s",
-        "kms-follower:step=1;kms-follower:step=1;depot:t=0s;log:t=60m",
+        "kms-follower:step=1;kms-follower:step=1;depot:t=0s;log:t=60m;witness#2:t=60m",
     ])
     .unwrap();
     let shown: Vec<String> = plan.kills().iter().map(ToString::to_string).collect();
@@ -34,6 +34,7 @@ fn every_role_and_both_moments_are_read() {
         "kms-follower:step=1",
         "depot:t=0ms",
         "log:t=60m",
+        "witness#2:t=60m",
     ];
     assert_eq!(shown, expected);
     let together = plan.after_step(Step(1));
@@ -63,6 +64,8 @@ fn what_makes_no_sense_is_named_with_its_place() {
         ("root:step=1;", "expected ROLE:step=N"),
         ("worker:step=1", "worker#1 to worker#2"),
         ("kms:t=1s", "kms#1 to kms#3"),
+        ("witness:t=1s", "witness#1 to witness#2"),
+        ("witness#3:t=1s", "this run has witness#1 to witness#2"),
         ("worker#0:step=1", "no worker#0"),
         ("worker#3:step=1", "this run has worker#1 to worker#2"),
         ("kms#4:step=1", "this run has kms#1 to kms#3"),

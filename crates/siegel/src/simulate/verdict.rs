@@ -5,13 +5,15 @@ use std::path::Path;
 use siegel_audit::{AuditAnchors, ExpectedCluster, Verdict};
 use siegel_fleet::deployment::Deployment;
 use siegel_fleet::kills::Kill;
-use siegel_ident::{Budget, ClusterId, Digest};
+use siegel_ident::{Budget, ClusterId, Digest, Seconds};
 use siegel_policy::{Finding, Policy, Severity};
 use siegel_rekor::LogReader;
 
 use super::folder;
 use super::report::AuditPart;
 use crate::failure::Failure;
+
+const YEAR: Seconds = Seconds(365 * 86_400);
 
 /// What the audit found.
 pub(super) struct Audited {
@@ -83,7 +85,8 @@ pub(super) fn write_anchors(
     dir: &Path,
 ) -> Result<AuditAnchors, Failure> {
     let cluster = &deployment.cluster;
-    let mut anchors = AuditAnchors::of(deployment.log_anchors());
+    // A finished run is a snapshot: its log is not cosigned any more, and may be audited for a year.
+    let mut anchors = AuditAnchors::of(deployment.log_anchors().aged(YEAR));
     let id = ClusterId::of(cluster.genesis());
     anchors.clusters.push(ExpectedCluster { id, receipts });
     anchors.endorsers = deployment.pinned(policy);

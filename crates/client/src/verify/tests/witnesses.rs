@@ -44,7 +44,7 @@ fn i1_a_quorum_of_fresh_witnesses_is_demanded() {
     });
     assert_eq!(barely.outcome(), "ok");
     // A third that did not cosign.
-    let third = TestWitness::new(3).of_operator("operator 3");
+    let third = TestWitness::new(4).of_operator("operator 3");
     let quorum = &mut world.config.log.witnesses;
     quorum.witnesses.push(third.named_key().clone());
     assert_eq!(world.outcome(), "ok");
@@ -61,7 +61,7 @@ fn i1_one_operator_is_one_voice() {
     }
     assert_eq!(world.outcome(), "policy-not-logged");
     // With somebody to make up the number of operators, the two still count once.
-    let third = TestWitness::new(3).of_operator("operator 3");
+    let third = TestWitness::new(4).of_operator("operator 3");
     let quorum = &mut world.config.log.witnesses;
     quorum.witnesses.push(third.named_key().clone());
     assert_eq!(world.outcome(), "policy-not-logged");
@@ -99,7 +99,7 @@ fn i17_a_cluster_that_believes_fewer_or_other_witnesses() {
     );
     assert_eq!(with(|g| g.config.witnesses.max_age.0 -= 1), "ok");
     let stranger = |g: &mut siegel_attest::Genesis| {
-        let named = witnesses(&["a", "b", "c"]).remove(2).named_key().clone();
+        let named = witnesses(&["a", "b", "c", "d"])[3].named_key().clone();
         g.config.witnesses.witnesses.push(named);
     };
     assert_eq!(with(stranger), "cluster-witness");
