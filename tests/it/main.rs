@@ -12,6 +12,8 @@ mod i12_sizes;
 mod i14_hostile;
 mod i1_endorsements;
 mod i1_publish_first;
+mod i1_remote_log;
+mod i1_witnesses;
 mod i3_no_policy_no_key;
 mod i3_suites;
 mod i4_one_voice;

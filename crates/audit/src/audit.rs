@@ -15,6 +15,7 @@ use crate::follow::{Evidence, Seen, State, compare, observe};
 use crate::read::ReadError;
 use crate::replay::Replay;
 use crate::report::{AuditReport, Counts, LogReport, Verdict};
+use crate::witnessed::witnesses;
 
 /// Why there is no report. A bad log is not an error: it gives a report.
 #[derive(Debug, thiserror::Error)]
@@ -225,17 +226,22 @@ impl<'a> Audit<'a> {
         let ok = !Finding::any_error(&findings);
         let (policies, runs, budgets) = replay.into_reports();
         let checkpoint = shown.as_ref().map(Seen::checkpoint);
+        let (note, quorum) = (shown.as_ref().map(Seen::note), &self.anchors.log.witnesses);
         let report = AuditReport {
             ok,
             verdict: match ok {
                 true => Verdict::Good,
                 false => Verdict::NotTrustworthy,
             },
+            at: self.now,
             log: LogReport {
                 origin: self.anchors.log.origin.clone(),
                 size: checkpoint.map(|checkpoint| checkpoint.size),
                 root: checkpoint.map(|checkpoint| checkpoint.root),
                 known: before.map(|before| before.checkpoint().size),
+                checkpoint: note.map(str::to_owned),
+                witnesses_required: quorum.required,
+                witnesses: witnesses(quorum, note),
             },
             entries: counts,
             policies,

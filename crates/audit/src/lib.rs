@@ -17,16 +17,18 @@ mod search;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 mod voices;
+mod witnessed;
 
 pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
 pub use audit::{Audit, AuditError, Audited, audit};
 pub use follow::{Evidence, Place, Seen, SignedNote, State, StateError, StateFolder};
 pub use report::{
-    AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport, RunReport,
-    RunState, Verdict,
+    AccountReport, AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport,
+    RunReport, RunState, Verdict,
 };
 pub use search::{Found, Search, SearchError, search};
 pub use voices::{Voices, voices};
+pub use witnessed::WitnessReport;
 
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,10 @@ use siegel_ident::{
     Budget, ClusterId, Digest, KeyDigest, ObjectDigest, PolicyDigest, ProgramDigest, RunId,
     Timestamp,
 };
-use siegel_policy::Finding;
+use siegel_policy::{AccessPolicy, Finding};
 
 use crate::follow::Evidence;
+use crate::witnessed::WitnessReport;
 
 /// One verdict, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub struct AuditReport {
     pub ok: bool,
     /// The same in a word.
     pub verdict: Verdict,
+    /// When, by the auditor's clock.
+    pub at: Timestamp,
     /// Which log was read; keep size and root for the next audit.
     pub log: LogReport,
     /// What its entries are.
@@ -59,6 +62,13 @@ pub struct LogReport {
     /// Number of entries when it was audited last, if that is remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<u64>,
+    /// The signed note itself, cosignatures and all; absent if it did not verify.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// How many witnesses of distinct operators the anchors demand.
+    pub witnesses_required: u32,
+    /// The witnesses that the anchors pin.
+    pub witnesses: Vec<WitnessReport>,
 }
 
 /// Entries by kind.
@@ -105,6 +115,8 @@ pub struct PolicyReport {
     pub registered: bool,
     /// Who vouches for what it lets in; what nobody vouches for is a finding.
     pub endorsed: Vec<EndorsedReport>,
+    /// All that it says.
+    pub rules: AccessPolicy,
 }
 
 /// One thing that a policy lets in, by the endorsement that lasts longest of those that count.
@@ -153,6 +165,11 @@ pub struct RunReport {
     pub releases: Vec<ObjectDigest>,
     /// How far it came.
     pub state: RunState,
+    /// When it was registered, by the cluster's clock.
+    pub registered_at: Timestamp,
+    /// When it ended; absent if it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
 }
 
 /// How far a run came, by its receipts.
@@ -185,4 +202,21 @@ pub struct PipelineReport {
     pub total: Budget,
     /// What its runs have cost, recomputed from the registrations.
     pub spent: Budget,
+    /// Every receipt that changed either, in order.
+    pub history: Vec<AccountReport>,
+}
+
+/// How a budget stood after one receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccountReport {
+    /// By the cluster's clock.
+    pub at: Timestamp,
+    /// The run that was debited or refunded; absent where a policy set the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Spent from then on, refunds taken off.
+    pub spent: Budget,
+    /// The total from then on.
+    pub total: Budget,
 }

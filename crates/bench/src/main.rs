@@ -8,6 +8,7 @@
 
 mod audit;
 mod failure;
+mod log;
 mod machine;
 mod report;
 mod seal;
@@ -31,6 +32,8 @@ use crate::report::Report;
 Examples:
   cargo run --release -p siegel-bench -- seal
   cargo run --release -p siegel-bench -- seal --json --seconds 20
+  cargo run --release -p siegel-bench -- log
+  cargo run --release -p siegel-bench -- log --open --entries 1000000 --json
   cargo run --release -p siegel-bench -- train
   cargo run --release -p siegel-bench -- audit
 
@@ -51,6 +54,8 @@ enum What {
     Seal(seal::SealArgs),
     /// Audit a large log, beside bare signature verification
     Audit(audit::AuditArgs),
+    /// Append to a transparency log, and prove, beside raw fsync
+    Log(log::LogArgs),
     /// Train a model over many clients, per client and round
     Train(train::TrainArgs),
 }
@@ -74,6 +79,7 @@ fn run(what: &What) -> Result<Report, Failure> {
     match what {
         What::Seal(args) => seal::seal(args),
         What::Audit(args) => audit::audit(args),
+        What::Log(args) => log::log(args),
         What::Train(args) => train::train(args),
     }
 }

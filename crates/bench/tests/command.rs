@@ -75,6 +75,53 @@ fn seal_gives_the_figures_of_every_suite_and_size() {
     );
 }
 
+#[test]
+fn log_gives_appends_and_proofs_beside_raw_syncs() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let output = bench(&[
+        "log",
+        "--json",
+        "--seconds",
+        "1",
+        "--clients",
+        "4",
+        "--entries",
+        "300",
+        "--folder",
+        folder,
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let keys = [
+        "appends_per_s",
+        "raw_fsyncs_per_s",
+        "clients",
+        "appends",
+        "entries",
+        "entry_bytes",
+        "proof_ms",
+        "proof_http_ms",
+    ];
+    figures(&object(&output)["log"], &keys);
+    // It leaves nothing behind.
+    let left = std::fs::read_dir(folder).unwrap();
+    let left = left.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("siegel-bench-log")
+    });
+    assert_eq!(left.count(), 0);
+
+    let output = bench(&["log", "--open", "--json", "--entries", "5000"]);
+    assert!(output.status.success(), "{output:?}");
+    let keys = [
+        "entries",
+        "fill_s",
+        "open_s",
+        "bytes_per_entry",
+        "peak_bytes",
+    ];
+    figures(&object(&output)["log"], &keys);
+}
+
 // The test profile is a debug build, and must say so on both channels.
 #[test]
 fn a_debug_build_warns_loudly() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use siegel_attest::TrustAnchors;
 use siegel_ident::{Budget, KeyDigest};
 use siegel_policy::ClientLimits;
-use siegel_translog::LogAnchors;
+use siegel_translog::{LogAnchors, MirrorQuorum};
 
 /// Anchors and limits of one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ use siegel_translog::LogAnchors;
 pub struct ClientConfig {
     /// The log: origin, key, witnesses.
     pub log: LogAnchors,
+    /// Who must keep a policy's bytes besides the log's own archive, and for how long already.
+    #[serde(default = "MirrorQuorum::none")]
+    pub mirrors: MirrorQuorum,
     /// Roots of the TEE vendors.
     pub trust: TrustAnchors,
     /// Whose endorsements of binaries and programs it believes. If there are any, it takes no policy

@@ -9,7 +9,10 @@ use siegel_policy::ColumnKind;
 use siegel_program::record::{Column, Record};
 use siegel_seal::seal_upload;
 
-use crate::{DeviceRefusal, Odometer, VerifiedPolicy, Words};
+use crate::{
+    ClientConfig, ClientRefusal, DeviceRefusal, Odometer, Offer, SeenLogs, VerifiedPolicy, Words,
+    verify,
+};
 
 /// What a device puts into one column. Plaintext: no `Debug`.
 #[derive(Clone, Copy)]
@@ -46,6 +49,7 @@ impl<'a> Content<'a> {
 pub struct Device {
     secret: Secret<32>,
     odometer: Odometer,
+    seen: SeenLogs,
     cap: Budget,
 }
 
@@ -55,8 +59,16 @@ impl Device {
         Self {
             secret,
             odometer,
+            seen: SeenLogs::new(),
             cap,
         }
+    }
+
+    /// The same device with what it has stored of the logs that it saw.
+    #[must_use]
+    pub fn with_seen(mut self, seen: SeenLogs) -> Self {
+        self.seen = seen;
+        self
     }
 
     /// A device on its first day.
@@ -69,6 +81,32 @@ impl Device {
     /// The account so far; to be stored before an upload is sent.
     pub fn odometer(&self) -> &Odometer {
         &self.odometer
+    }
+
+    /// What it has seen of logs; to be stored with the odometer.
+    pub fn seen(&self) -> &SeenLogs {
+        &self.seen
+    }
+
+    /// Checks an offer as [`verify()`] does, and that the log has not gone back behind what this device
+    /// has seen of it (I1); then remembers what it saw.
+    ///
+    /// # Errors
+    /// [`ClientRefusal`]; nothing is remembered then.
+    pub fn verify(
+        &mut self,
+        config: &ClientConfig,
+        offer: &Offer<'_>,
+        now: Timestamp,
+    ) -> Result<VerifiedPolicy, ClientRefusal> {
+        let verified = verify(config, offer, now)?;
+        let sights = &verified.sights;
+        for (size, root) in &sights.proofs {
+            self.seen.compare(&sights.log, *size, *root)?;
+        }
+        let (size, root) = sights.checkpoint;
+        self.seen.advance(sights.log, size, root)?;
+        Ok(verified)
     }
 
     /// The pseudonym of this device under a pipeline: HMAC-SHA256(secret, label ‖ pipeline). Two

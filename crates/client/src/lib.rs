@@ -1,4 +1,4 @@
-//! What a device does: verify, seal, keep its own odometer.
+//! What a device does: verify, seal, keep its own odometer and what it has seen of logs.
 //!
 //! [`verify()`] is the only maker of a [`VerifiedPolicy`], and a [`Device`] seals only under one: so
 //! nothing is encrypted before policy, cluster and key have been checked against the device's own
@@ -10,6 +10,7 @@ pub mod device;
 mod endorsed;
 pub mod odometer;
 pub mod refusal;
+pub mod seen;
 pub mod verify;
 pub mod words;
 
@@ -18,6 +19,7 @@ pub use device::{Content, Device, Upload};
 pub use endorsed::EndorsementProof;
 pub use odometer::Odometer;
 pub use refusal::{ClientRefusal, DeviceRefusal};
+pub use seen::SeenLogs;
 pub use verify::{Offer, VerifiedPolicy, verify};
 pub use words::Words;
 

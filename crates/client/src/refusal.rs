@@ -6,7 +6,7 @@ use siegel_ident::{Budget, BudgetError, Digest, KeyDigest, PolicyDigest, Seconds
 use siegel_policy::{ColumnKind, NotAllowed, PolicyError};
 use siegel_program::ProgramError;
 use siegel_seal::{OpenError, SealError};
-use siegel_translog::ProofError;
+use siegel_translog::{ArchivedError, ProofError};
 
 /// Why what was offered is not trusted. Nothing has been encrypted yet.
 #[derive(Debug, thiserror::Error)]
@@ -142,6 +142,20 @@ pub enum ClientRefusal {
         /// The size.
         size: u64,
     },
+    /// The log has fewer entries than this device has seen (I1).
+    #[error(
+        "the log shows {found} entries, this device has seen {seen}: fetch the offer again; if that \
+         does not help, the log went back (I1)"
+    )]
+    Rollback {
+        /// Entries of the last checkpoint seen.
+        seen: u64,
+        /// Entries of this one.
+        found: u64,
+    },
+    /// Too few mirrors vouch that the policy can be read (I1).
+    #[error("the policy's bytes: {0}")]
+    NotArchived(#[source] ArchivedError),
     /// The evidence does not bind this key to a KMS that the policy names (I1, I3, I11).
     #[error("evidence of the key service: {0}")]
     Evidence(#[source] Refusal),
@@ -183,6 +197,8 @@ impl ClientRefusal {
             Self::CheckpointNotBound { .. } => "checkpoint-not-bound",
             Self::CheckpointTooOld { .. } => "checkpoint-too-old",
             Self::Equivocation { .. } => "log-equivocates",
+            Self::Rollback { .. } => "log-rollback",
+            Self::NotArchived(_) => "policy-not-archived",
             Self::Evidence(error) => error.code(),
             Self::EvidenceTooOld { .. } => "evidence-too-old",
         }
@@ -246,6 +262,9 @@ pub enum DeviceRefusal {
     /// The record cannot be sealed.
     #[error("seal: {0}")]
     Seal(#[from] SealError),
+    /// What is stored of seen logs is not that.
+    #[error("seen logs: {0}")]
+    SeenLogs(String),
     /// The stored odometer is not one.
     #[error("odometer: {0}")]
     Odometer(String),

@@ -5,12 +5,14 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, KeyBundle, Profile, TrustAnchors};
 use siegel_endorse::{Endorsement, testing as endorse};
-use siegel_ident::{Budget, Delta, Digest, EpochId, Measurement, NanoRho, Secret, Timestamp};
+use siegel_ident::{
+    Budget, Delta, Digest, EpochId, Measurement, NanoRho, Seconds, Secret, Timestamp,
+};
 use siegel_policy::testing::{measured, sample};
 use siegel_policy::{AccessPolicy, ClientLimits};
 use siegel_seal::{KemPrivate, Suite, derive_kem};
-use siegel_translog::predicate;
-use siegel_translog::testing::{TestLog, TestSigner};
+use siegel_translog::testing::{TestLog, TestSigner, TestWitness};
+use siegel_translog::{MirrorQuorum, predicate};
 
 use crate::{ClientConfig, ClientRefusal, EndorsementProof, Offer, VerifiedPolicy, verify};
 
@@ -25,7 +27,13 @@ pub(crate) struct Plan {
     pub(crate) bundle: fn(&mut KeyBundle),
     pub(crate) measurement: Measurement,
     pub(crate) quoted_at: Timestamp,
+    /// Operators of the witnesses 1, 2, …; all are required.
+    pub(crate) witnesses: &'static [&'static str],
+    pub(crate) witnessed_at: Timestamp,
 }
+
+/// The oldest cosignature that counts.
+pub(crate) const MAX_AGE: Seconds = Seconds(3_600);
 
 impl Default for Plan {
     fn default() -> Self {
@@ -39,6 +47,8 @@ impl Default for Plan {
             bundle,
             measurement,
             quoted_at: NOW,
+            witnesses: &[],
+            witnessed_at: NOW,
         }
     }
 }
@@ -59,6 +69,7 @@ pub(crate) struct World {
     pub(crate) signature: Vec<u8>,
     pub(crate) evidence: Vec<u8>,
     pub(crate) checkpoint: String,
+    pub(crate) archived: Vec<String>,
 }
 
 /// The key service.
@@ -75,6 +86,10 @@ impl World {
 
     pub(crate) fn with(plan: Plan) -> Self {
         let mut log = TestLog::new("log.example.test", [3; 32]);
+        if !plan.witnesses.is_empty() {
+            log = log.witnessed(witnesses(plan.witnesses), MAX_AGE);
+            log.set_time(plan.witnessed_at);
+        }
         let signer = TestSigner::generate().unwrap();
         let endorser = TestSigner::generate().unwrap();
         let cluster = Cluster::new();
@@ -116,6 +131,7 @@ impl World {
         let key_bundle = bundle.to_bytes().unwrap();
         let config = ClientConfig {
             log: log.anchors(),
+            mirrors: MirrorQuorum::none(),
             trust: TrustAnchors {
                 simulation_root: Some(cluster.attester.public_key()),
             },
@@ -146,6 +162,7 @@ impl World {
             genesis_bundle,
             key_bundle,
             checkpoint,
+            archived: Vec::new(),
         }
     }
 
@@ -160,6 +177,7 @@ impl World {
             key_bundle_signature: &self.signature,
             evidence: &self.evidence,
             checkpoint: &self.checkpoint,
+            archived: &self.archived,
         }
     }
 
@@ -171,6 +189,13 @@ impl World {
     pub(crate) fn outcome(&self) -> &'static str {
         self.verify().err().map_or("ok", |refusal| refusal.code())
     }
+}
+
+/// Witnesses of these operators.
+pub(crate) fn witnesses(operators: &[&str]) -> Vec<TestWitness> {
+    let each = (1..).zip(operators);
+    each.map(|(n, operator)| TestWitness::new(n).of_operator(operator))
+        .collect()
 }
 
 /// An endorsement in the log, signed by this key.
@@ -206,7 +231,7 @@ impl Cluster {
                 min_voters: 2,
                 log_origin: log.origin().into(),
                 log_key: log.key(),
-                witnesses: siegel_ident::WitnessQuorum::none(),
+                witnesses: log.anchors().witnesses,
                 seed: None,
             },
         };

@@ -5,7 +5,7 @@ use siegel_attest::{Context, Genesis, KeyBundle, appraise};
 use siegel_ident::{ClusterId, Digest, EpochId, NamedKey, Timestamp};
 use siegel_policy::{AccessPolicy, Policy};
 use siegel_seal::{KemPublic, UploadContext};
-use siegel_translog::{Checkpoint, LoggedEntry, predicate, verify_logged};
+use siegel_translog::{LoggedEntry, predicate, verify_logged};
 
 use crate::endorsed::check_endorsed;
 use crate::{ClientConfig, ClientRefusal, EndorsementProof};
@@ -31,6 +31,8 @@ pub struct Offer<'a> {
     pub evidence: &'a [u8],
     /// The log checkpoint that the evidence binds: a signed note.
     pub checkpoint: &'a str,
+    /// Notes of mirrors that keep the policy's bytes; at most 16.
+    pub archived: &'a [String],
 }
 
 /// A policy that this device may upload under, and the key to do it with. Only [`verify`] makes
@@ -43,6 +45,18 @@ pub struct VerifiedPolicy {
     key: KemPublic,
     expires: Timestamp,
     log_index: u64,
+    pub(crate) sights: Sights,
+}
+
+/// What was shown of the log: all of it verified.
+#[derive(Clone)]
+pub(crate) struct Sights {
+    /// Id of the log.
+    pub(crate) log: Digest,
+    /// Size and root of the checkpoint that the evidence binds.
+    pub(crate) checkpoint: (u64, Digest),
+    /// Those of the proofs.
+    pub(crate) proofs: Vec<(u64, Digest)>,
 }
 
 impl VerifiedPolicy {
@@ -84,7 +98,7 @@ impl VerifiedPolicy {
 /// Checks an offer against the device's configuration at the device's own clock.
 ///
 /// In order: the policy parses and its exact bytes are in the pinned log; it is inside the device's
-/// limits, in use, and on that log; its binaries and programs are endorsed as it demands, and by nobody
+/// limits, in use, and on that log; enough mirrors keep its bytes; its binaries and programs are endorsed as it demands, and by nobody
 /// whom the device does not believe; the genesis is in the log and is the cluster that the policy
 /// names, with the log key and vendor roots of this device; the key bundle is signed by that
 /// cluster, for this policy, in a suite and for a time that the policy allows; the checkpoint is
@@ -107,6 +121,10 @@ pub fn verify(
     )
     .map_err(ClientRefusal::PolicyProof)?;
     check_limits(config, &policy, now).map_err(ClientRefusal::Limits)?;
+    config
+        .mirrors
+        .verify(offer.archived, &policy_entry.artifact, &config.log, now)
+        .map_err(ClientRefusal::NotArchived)?;
     let endorsed = check_endorsed(config, &policy, offer.endorsements, now)?;
     let genesis = check_genesis(config, offer.genesis, &policy)?;
     let genesis_entry = logged(
@@ -119,7 +137,7 @@ pub fn verify(
     let bundle = KeyBundle::verify(offer.key_bundle, offer.key_bundle_signature, &genesis)
         .map_err(ClientRefusal::KeyBundle)?;
     let key = check_key(&bundle, &policy, now)?;
-    check_checkpoint(
+    let sights = check_checkpoint(
         (config, now),
         offer.checkpoint,
         &bundle,
@@ -136,6 +154,7 @@ pub fn verify(
         expires: ends.into_iter().flatten().fold(bundle.expires, Ord::min),
         log_index: policy_entry.log_index,
         policy,
+        sights,
     })
 }
 
@@ -231,7 +250,7 @@ fn check_checkpoint(
     policy: &LoggedEntry,
     endorsements: &[LoggedEntry],
     genesis: &LoggedEntry,
-) -> Result<(), ClientRefusal> {
+) -> Result<Sights, ClientRefusal> {
     let checkpoint = config
         .log
         .verify_checkpoint(note, now)
@@ -255,18 +274,22 @@ fn check_checkpoint(
         }
     }
     let entries = [policy, genesis].into_iter().chain(endorsements);
-    check_one_log(&checkpoint, entries)
+    let proofs = entries.map(|entry| (entry.tree_size, entry.root));
+    let sights = Sights {
+        log: config.log.log_id(),
+        checkpoint: (checkpoint.size, checkpoint.root),
+        proofs: proofs.collect(),
+    };
+    check_one_log(&sights)?;
+    Ok(sights)
 }
 
 /// Several checkpoints of one log are at hand. Where two have the same size, they have the same root;
 /// more needs consistency proofs, which the audit checks.
-fn check_one_log<'a>(
-    checkpoint: &Checkpoint,
-    entries: impl Iterator<Item = &'a LoggedEntry>,
-) -> Result<(), ClientRefusal> {
-    let seen = entries.map(|entry| (entry.tree_size, entry.root));
-    let seen: Vec<_> = std::iter::once((checkpoint.size, checkpoint.root))
-        .chain(seen)
+fn check_one_log(sights: &Sights) -> Result<(), ClientRefusal> {
+    let seen: Vec<_> = std::iter::once(&sights.checkpoint)
+        .chain(&sights.proofs)
+        .copied()
         .collect();
     let differs = |a: &(u64, Digest)| seen.iter().any(|b| a.0 == b.0 && a.1 != b.1);
     match seen.iter().find(|a| differs(a)) {

@@ -36,6 +36,8 @@ pub struct OfferBytes {
     pub evidence: Vec<u8>,
     /// The log checkpoint that the evidence binds.
     pub checkpoint: String,
+    /// Notes of mirrors that keep the policy's bytes.
+    pub archived: Vec<String>,
 }
 
 /// How the clients behave.
@@ -83,6 +85,7 @@ impl OfferBytes {
             key_bundle_signature: &self.key_bundle_signature,
             evidence: &self.evidence,
             checkpoint: &self.checkpoint,
+            archived: &self.archived,
         }
     }
 }

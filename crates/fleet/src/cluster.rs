@@ -23,7 +23,7 @@ use crate::supervisor::{Crash, ProcessReport, Supervisor};
 use crate::{FleetError, Part, ProcessName};
 
 pub(crate) use kms::Keyring;
-pub use options::{Mode, Options};
+pub use options::{Mode, Options, RemoteLog};
 use threads::Threads;
 
 /// A running pipeline. Dropping it ends every part.
@@ -34,7 +34,7 @@ pub struct Cluster {
     config: ClusterConfig,
     genesis: Vec<u8>,
     measured: Vec<MeasuredBinary>,
-    log: Endpoint,
+    log: String,
     witnesses: Vec<WitnessAt>,
     depot: Endpoint,
     kms: Vec<KmsNode>,
@@ -71,8 +71,8 @@ impl Cluster {
     }
 
     /// Base URL of the log and archive.
-    pub fn log_url(&self) -> String {
-        format!("http://{}", self.log)
+    pub fn log_url(&self) -> &str {
+        &self.log
     }
 
     /// The witnesses of the log, and where they are.

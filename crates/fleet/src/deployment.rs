@@ -13,7 +13,7 @@ use siegel_policy::author::{self, AuthorError, Facts};
 use siegel_policy::{ClientLimits, Policy};
 use siegel_program::Bundle;
 use siegel_rekor::{LogClient, PolicySigner};
-use siegel_translog::LogAnchors;
+use siegel_translog::{LogAnchors, MirrorQuorum};
 
 use crate::FleetError;
 use crate::clients::OfferBytes;
@@ -82,7 +82,9 @@ impl Deployment {
         let log_error = |source| OperatorError::Log { errand, source };
         let signer = PolicySigner::load_or_create(&key_file).map_err(log_error)?;
         let endorser = PolicySigner::load_or_create(&endorser_file).map_err(log_error)?;
-        let log = LogClient::new(&cluster.log_url()).map_err(log_error)?;
+        let log_id = anchors(cluster.config()).log_id();
+        let log = LogClient::new(cluster.log_url()).map_err(log_error)?;
+        let log = log.with_log_id(log_id);
         let (net, kms) = (cluster.net(), cluster.kms());
         let clock = Arc::clone(cluster.clock());
         let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?
@@ -220,6 +222,8 @@ impl Deployment {
             key_bundle_signature: stapled.signature,
             evidence: stapled.evidence,
             checkpoint,
+            // No mirror runs beside a simulation.
+            archived: Vec::new(),
         };
         Ok((offer, bundle.epoch))
     }
@@ -229,6 +233,7 @@ impl Deployment {
     pub fn client_config(&self, policy: &Policy) -> ClientConfig {
         ClientConfig {
             log: self.log_anchors(),
+            mirrors: MirrorQuorum::none(),
             trust: TrustAnchors {
                 simulation_root: self.cluster.config().simulation_root,
             },

@@ -13,7 +13,8 @@ use siegel_ident::{Seconds, json};
 use siegel_link::{Endpoint, Net};
 use siegel_platform::Platform;
 use siegel_rekor::{
-    Log, LogKey, Now, RekorError, Storage, Witness, WitnessAt, WitnessLog, Witnesses, Witnessing,
+    Log, LogKey, Now, RekorError, Services, Storage, Witness, WitnessAt, WitnessLog, Witnesses,
+    Witnessing,
 };
 use tokio::net::TcpListener;
 
@@ -28,7 +29,8 @@ pub struct LogConfig {
     pub schema: String,
     /// The log's name in its checkpoints.
     pub origin: String,
-    /// File with the log's private key; made if it is not there.
+    /// File with the log's private key; made if it is not there. The time stamp authority's key and
+    /// the trusted root of both lie beside it.
     pub key_file: PathBuf,
     /// Where entries and archive lie; in memory if absent.
     pub folder: Option<PathBuf>,
@@ -90,17 +92,18 @@ pub enum PartError {
     Depot(#[from] siegel_depot::DepotError),
 }
 
-/// Serves the log over HTTP until it is dropped. `Ready` holds `127.0.0.1:PORT`.
+/// Serves the log and its time stamp authority over HTTP until it is dropped. `Ready` holds `127.0.0.1:PORT`.
 pub async fn serve_log(platform: Platform) -> Result<(), PartError> {
     let config: LogConfig = read(&platform, LogConfig::SCHEMA)?;
     let key = LogKey::load_or_create(&config.origin, &config.key_file)?;
     let storage = config.folder.map_or(Storage::Memory, Storage::Folder);
     let witnesses = Arc::new(Witnesses::new(&config.witnesses)?);
     let log = Log::open_with(&storage, key, Arc::clone(&witnesses) as _)?;
-    let listener = listen(&platform).await?;
     let (kept, now) = (log.clone(), clock(&platform));
+    let services = Services::beside_key(log, &config.key_file)?;
+    let listener = listen(&platform).await?;
     tokio::select! {
-        served = siegel_rekor::serve(listener, log, std::future::pending()) => Ok(served?),
+        served = siegel_rekor::serve(listener, services, std::future::pending()) => Ok(served?),
         () = witnesses.keep_fresh(&kept, config.refresh, &now) => Ok(()),
     }
 }

@@ -106,7 +106,7 @@ async fn lives_through_kills(cluster: &Cluster) {
         .put(ObjectKind::Program, Bytes::from_static(b"kept"))
         .await
         .unwrap();
-    let log = LogClient::new(&cluster.log_url()).unwrap();
+    let log = LogClient::new(cluster.log_url()).unwrap();
     let archived = log.archive_put(b"kept too").await.unwrap();
 
     let names = [

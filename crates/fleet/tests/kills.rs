@@ -101,7 +101,7 @@ async fn receipts_are_in_the_log_once_though_it_dies_again_and_again() {
     let places: BTreeSet<u64> = carried.iter().map(|one| one.log_index).collect();
     assert_eq!(places.len(), count);
     // Genesis, program, two endorsements, policy, key offer, and each receipt once: nothing else.
-    let log = LogReader::new(&cluster.log_url()).unwrap();
+    let log = LogReader::new(cluster.log_url()).unwrap();
     let checkpoint = log.checkpoint().await.unwrap();
     let size: usize = checkpoint.lines().nth(1).unwrap().parse().unwrap();
     assert_eq!(size, 6 + count);

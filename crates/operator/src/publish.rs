@@ -6,7 +6,7 @@ use siegel_ident::{PolicyDigest, ProgramDigest};
 use siegel_keys::StapledBundle;
 use siegel_policy::Policy;
 use siegel_rekor::PolicySigner;
-use siegel_translog::{Bundle, Statement, predicate};
+use siegel_translog::{Bundle, GeneralBundle, HashedRekord, ProofError, Statement, predicate};
 use siegel_wire::v1::ObjectKind;
 
 use crate::{Operator, OperatorError};
@@ -48,6 +48,27 @@ impl Operator {
         let name = policy.name.clone();
         self.publish(&name, predicate::POLICY, policy.bytes().to_vec())
             .await
+    }
+
+    /// The bundle of a published document for other Sigstore clients: with a token of the time
+    /// stamp authority at the log's URL, if there is one.
+    ///
+    /// # Errors
+    /// Any [`OperatorError`] of the log.
+    pub async fn general_bundle(&self, published: &Published) -> Result<Vec<u8>, OperatorError> {
+        let errand = "fetching a time stamp";
+        let failed = |source| OperatorError::Log { errand, source };
+        let wrong = |why: ProofError| OperatorError::document("bundle", why);
+        let strict = Bundle::parse(&published.bundle).map_err(wrong)?;
+        let record = HashedRekord::parse(&strict.entry.canonicalized_body).map_err(wrong)?;
+        let mut bundle = GeneralBundle {
+            envelope: strict.envelope,
+            verifier: record.verifier,
+            entry: strict.entry,
+            timestamps: Vec::new(),
+        };
+        self.log.stamp(&mut bundle).await.map_err(failed)?;
+        bundle.to_json().map_err(wrong)
     }
 
     /// Registers a published policy with the key service, with the endorsements that it demands;

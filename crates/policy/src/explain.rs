@@ -16,6 +16,25 @@ pub fn explain(policy: &AccessPolicy) -> String {
     text
 }
 
+/// What the policy promises, alone: a sentence or two each.
+pub fn promises(policy: &AccessPolicy) -> Vec<String> {
+    let mut text = String::new();
+    let _ = promise(policy, &mut text);
+    let mut promises: Vec<String> = Vec::new();
+    // Below the title each point begins with a dash; what does not goes on with the point before.
+    for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
+        match (line.strip_prefix("- "), promises.last_mut()) {
+            (Some(point), _) => promises.push(point.to_owned()),
+            (None, Some(point)) => {
+                point.push(' ');
+                point.push_str(line.trim());
+            }
+            (None, None) => promises.push(line.trim().to_owned()),
+        }
+    }
+    promises
+}
+
 fn write_all(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     warnings(policy, out)?;
     what(policy, out)?;
@@ -240,6 +259,23 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nSIMULATED WITNESSES"), "{text}");
+    }
+
+    /// Catches a promise that is lost, split or joined on the way into a list.
+    #[test]
+    fn promises_are_those_of_the_explanation() {
+        let policy = sample();
+        let text = explain(&policy);
+        let promises = promises(&policy);
+        assert_eq!(promises.len(), 6, "{promises:#?}");
+        assert!(promises[1].contains("(2, 0.000001) (someone who holds"));
+        for promise in promises {
+            assert!(!promise.starts_with("- "), "{promise}");
+            for part in promise.split(" (someone") {
+                let part = part.trim_end_matches(')');
+                assert!(text.contains(part), "{part}");
+            }
+        }
     }
 
     /// Everything a reader decides on is in the words.

@@ -27,7 +27,7 @@ pub use access::{
 pub use check::{COUNTERS, KEY_TTL_MAX, KEY_TTL_MIN, NUMBER_LIMIT, POLICY_MAX};
 pub use decimal::Decimal;
 pub use error::PolicyError;
-pub use explain::{Utc, explain};
+pub use explain::{Utc, explain, promises};
 pub use finding::{Finding, Severity};
 pub use limits::ClientLimits;
 pub use lint::{lint, lint_together};

@@ -101,9 +101,9 @@ pub enum RekorError {
     /// The log or archive has no such thing.
     #[error("{0} not found")]
     NotFound(String),
-    /// `https://` is asked for.
-    #[error("{0}: https is not built yet; give an http:// URL of a log on this machine")]
-    Https(String),
+    /// TLS could not be set up.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// Not a URL of a log.
     #[error("not a log URL: {0}")]
     Url(String),
@@ -125,6 +125,17 @@ pub enum RekorError {
         /// The log's words (cut to 300 characters).
         message: String,
     },
+    /// The log has this entry already (409).
+    #[error("{url} has this entry at index {index}")]
+    Duplicate {
+        /// What was asked.
+        url: String,
+        /// Where it is, as the log says.
+        index: u64,
+    },
+    /// A proof from tiles is asked for, and they do not name the log.
+    #[error("{0} only names the index of an entry it has: pin the log's key to get its proof")]
+    LogId(String),
     /// The log answered something else than what was asked.
     #[error("{url} answered nonsense: {why}")]
     Answer {

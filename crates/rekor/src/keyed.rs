@@ -104,6 +104,13 @@ impl KeyedFolder {
             .map_err(|e| RekorError::io("state", &path, e))
     }
 
+    /// A file beside the state, as [`Self::put`] wrote it.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, RekorError> {
+        let path = self.dir.join(name);
+        let text = read(&path)?.map(String::from_utf8).transpose();
+        text.map_err(|_| RekorError::Damaged(format!("{} is not text", path.display())))
+    }
+
     /// Writes a file beside the state, as [`Self::save`] does. `name` may have folders in it.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RekorError> {
         replace(&self.dir, name, bytes)

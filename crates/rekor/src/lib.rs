@@ -5,17 +5,18 @@
 //! table. A shell: it owns files, sockets and keys; what is true about a log is decided in
 //! `siegel-translog`.
 
-mod certificate;
 mod archive;
+mod certificate;
 mod client;
+mod cosign;
 mod cosigner;
 mod error;
 mod io;
-mod known;
-mod cosign;
 mod keyed;
+mod known;
 mod log;
 mod log_key;
+mod mirror;
 mod pem;
 mod publish;
 mod recover;
@@ -27,14 +28,15 @@ mod tsa;
 mod witness;
 mod writer;
 
-pub use certificate::{certificate_key, certificate_of_pem};
 pub use archive::{PackDirectory, PackEntry, PackError};
+pub use certificate::{certificate_key, certificate_of_pem};
 pub use client::{FolderLog, LogClient, LogReader};
 pub use cosign::{WitnessAt, Witnesses};
 pub use cosigner::{CosignRequest, Cosigner};
 pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
+pub use mirror::{Followed, Mirror, Mirroring, Names, serve_mirror};
 pub use server::{Services, serve};
 pub use signer::{PolicySigner, read_public_key};
 pub use store::Storage;

@@ -204,12 +204,6 @@ impl Log {
         let mut published = self.shared.published.write().unwrap();
         published.tree.push(record.leaf());
     }
-
-    /// Number of packs of the archive, for tests.
-    #[cfg(test)]
-    pub(crate) fn packs(&self) -> usize {
-        self.archive.packs()
-    }
 }
 
 impl Shared {

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use siegel_ident::Digest;
 use siegel_store::Store;
 use siegel_translog::HashedRekord;
+use siegel_translog::merkle::leaf_hash;
 use siegel_translog::tiles::WIDTH;
 use tokio::sync::{mpsc, oneshot};
 
@@ -86,7 +87,7 @@ impl Writer {
             });
         }
         let (reply, answer) = oneshot::channel();
-        let leaf = record.leaf();
+        let leaf = leaf_hash(&body);
         self.send(Job::Submit(Submission { leaf, body, reply }))
             .await?;
         answer.await.map_err(|_| RekorError::Stopped)?
@@ -209,14 +210,16 @@ impl Loop {
         if waiting.is_empty() {
             return;
         }
+        let size = self.shared.published().size;
         let refreshed = match (self.stopped, just_published) {
             (true, _) => Err(RekorError::Stopped),
             (false, true) => Ok(()),
             // That it may be in place though it failed is no trouble: it says the same.
-            (false, false) => self.publish(self.shared.published().size),
+            (false, false) => self.publish(size),
         };
         for reply in waiting {
-            let _ = reply.send(refreshed.as_ref().map(|()| ()).map_err(|e| e.same_kind()));
+            let answer = refreshed.as_ref().map_err(RekorError::same_kind);
+            let _ = reply.send(answer.copied());
         }
     }
 

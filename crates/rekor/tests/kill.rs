@@ -4,15 +4,19 @@
 //! The server is this test binary started again: `the_server` serves when the variable is set.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // all of it is a test
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use siegel_ident::Secret;
-use siegel_rekor::{Log, LogClient, LogKey, PolicySigner, RekorError, Storage, serve};
-use siegel_translog::merkle::{leaf_hash, root};
-use siegel_translog::{Statement, predicate, verify_logged};
+use siegel_ident::{Digest, Secret};
+use siegel_rekor::{
+    FolderLog, Log, LogClient, LogKey, LogReader, PolicySigner, RekorError, Storage, serve,
+};
+use siegel_translog::merkle::{leaf_hash, verify_inclusion};
+use siegel_translog::{Checkpoint, Statement, Tree, predicate, verify_logged};
 use tokio::net::TcpListener;
 
 const FOLDER: &str = "SIEGEL_TEST_LOG_FOLDER";
@@ -65,77 +69,117 @@ impl Server {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn i8_nothing_acknowledged_is_lost_by_a_kill() {
-    let dir = tempfile::tempdir().unwrap();
-    let signer = PolicySigner::generate().unwrap();
-    let anchors = key().anchors();
-    let mut acknowledged: Vec<(Vec<u8>, u64)> = Vec::new();
-    let mut checkpoints = Vec::new();
-    for round in 0..6u64 {
-        let (server, client) = Server::start(dir.path());
-        // Writes until the server is gone, which happens in the middle of something.
-        let killer = tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(15 + 23 * round)).await;
-            server.kill();
-        });
-        for i in 0.. {
-            let artifact = format!("{{\"round\":{round},\"i\":{i}}}").into_bytes();
-            let statement = Statement::about("policy/demo", &artifact, predicate::POLICY);
-            let envelope = signer.sign(&statement).unwrap();
-            match client.publish(&envelope, &signer.key(), &artifact).await {
-                Ok(bundle) => {
-                    let logged = verify_logged(
-                        &bundle,
-                        &artifact,
-                        predicate::POLICY,
-                        None,
-                        &anchors,
-                        siegel_ident::Timestamp(0),
-                    )
-                    .unwrap();
-                    checkpoints.push((logged.tree_size, logged.root));
-                    acknowledged.push((artifact, logged.log_index));
-                }
-                Err(_) => break,
+/// What the clients of one log were told, over all its lives.
+#[derive(Clone, Default)]
+struct Seen {
+    /// Index and leaf hash of every acknowledged entry.
+    entries: Vec<(u64, Digest)>,
+    /// Every object that was archived before its entry was acknowledged.
+    archived: Vec<Digest>,
+    /// Size and root of every checkpoint.
+    checkpoints: BTreeSet<(u64, Digest)>,
+}
+
+fn checkpoint(note: &str) -> Checkpoint {
+    let key = key();
+    Checkpoint::verify_note(note, key.origin(), &key.public_key()).unwrap()
+}
+
+/// One write; every fourth one is archived first. An error is the kill.
+async fn write(client: LogClient, signer: Arc<PolicySigner>, n: String, seen: Arc<Mutex<Seen>>) {
+    let artifact = format!("{{\"n\":\"{n}\"}}").into_bytes();
+    let statement = Statement::about("policy/demo", &artifact, predicate::POLICY);
+    let envelope = signer.sign(&statement).unwrap();
+    let archive = n.ends_with('0');
+    if archive {
+        for bytes in [&artifact, &envelope.pae()] {
+            match client.archive_put(bytes).await {
+                Ok(digest) => seen.lock().unwrap().archived.push(digest),
+                Err(_) => return,
             }
         }
-        killer.await.unwrap();
     }
-    assert!(
-        acknowledged.len() > 6,
-        "only {} entries in six rounds",
-        acknowledged.len()
-    );
+    if let Ok(entry) = client.submit(&envelope, &signer.key()).await {
+        let (leaf, proof) = (leaf_hash(&entry.canonicalized_body), &entry.proof);
+        let promised = checkpoint(proof.checkpoint());
+        let (size, root) = (promised.size, promised.root);
+        verify_inclusion(&leaf, entry.log_index, size, &proof.hashes, &root).unwrap();
+        let mut seen = seen.lock().unwrap();
+        seen.entries.push((entry.log_index, leaf));
+        seen.checkpoints.insert((size, root));
+    }
+}
 
+/// The folder as the kill has left it, or as a server has taken it up again.
+async fn check(reader: &LogReader, seen: &Seen) {
+    let last = checkpoint(&reader.checkpoint().await.unwrap());
+    let bodies = reader.entries(0, last.size).await.unwrap();
+    let tree: Tree = bodies.iter().map(|body| leaf_hash(body)).collect();
+    assert_eq!((tree.size(), tree.root()), (last.size, last.root));
+    for (index, leaf) in &seen.entries {
+        assert_eq!(tree.node(0, *index), Some(*leaf), "entry {index}");
+    }
+    for (size, root) in &seen.checkpoints {
+        assert_eq!(tree.root_at(*size), Some(*root), "checkpoint of {size}");
+    }
+    for digest in &seen.archived {
+        reader.archive_get(digest).await.unwrap();
+    }
+}
+
+/// Kills in the middle of 1,000 writes that wait at once; `SIEGEL_KILLS` of them, else five.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i8_nothing_acknowledged_is_lost_by_kills_during_a_thousand_writes() {
+    const WRITES: usize = 1000;
+    let kills = std::env::var("SIEGEL_KILLS").map_or(5, |n| n.parse().unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let signer = Arc::new(PolicySigner::generate().unwrap());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut interrupted = 0;
+    for round in 0..kills {
+        let (server, client) = Server::start(dir.path());
+        check(
+            &LogReader::Http(client.clone()),
+            &seen.lock().unwrap().clone(),
+        )
+        .await;
+        let before = seen.lock().unwrap().entries.len();
+        let mut writes = tokio::task::JoinSet::new();
+        for i in 0..WRITES {
+            let (client, signer) = (client.clone(), Arc::clone(&signer));
+            let seen = Arc::clone(&seen);
+            writes.spawn(write(client, signer, format!("{round}-{i}"), seen));
+        }
+        let watched = Arc::clone(&seen);
+        let watching = tokio::spawn(async move {
+            while let Ok(note) = client.checkpoint().await {
+                let found = checkpoint(&note);
+                let mut seen = watched.lock().unwrap();
+                seen.checkpoints.insert((found.size, found.root));
+            }
+        });
+        // After another number of answers each time, and a little later.
+        let answers = (round * 331) % 900;
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while seen.lock().unwrap().entries.len() < before + answers && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(round as u64 * 7 % 30)).await;
+        server.kill();
+        while let Some(write) = writes.join_next().await {
+            write.unwrap();
+        }
+        watching.await.unwrap();
+        let now = seen.lock().unwrap().entries.len();
+        interrupted += usize::from(now < before + WRITES);
+        let folder = FolderLog::open(dir.path()).unwrap();
+        check(&LogReader::Folder(folder), &seen.lock().unwrap().clone()).await;
+    }
+    assert!(interrupted > 0, "no kill came in the middle of the writes");
     let (server, client) = Server::start(dir.path());
-    let note = client.checkpoint().await.unwrap();
-    let checkpoint = anchors
-        .verify_checkpoint(&note, siegel_ident::Timestamp(0))
-        .unwrap();
-    let bodies = client.entries(0, checkpoint.size).await.unwrap();
-    let leaves: Vec<_> = bodies.iter().map(|body| leaf_hash(body)).collect();
-    assert_eq!(root(&leaves), checkpoint.root);
-    for (size, old_root) in checkpoints {
-        assert_eq!(
-            root(&leaves[..size as usize]),
-            old_root,
-            "checkpoint of size {size}"
-        );
-    }
-    for (artifact, index) in &acknowledged {
-        let statement = Statement::about("policy/demo", artifact, predicate::POLICY);
-        let entry = siegel_translog::HashedRekord::parse(&bodies[*index as usize]).unwrap();
-        let pae = client.archive_get(&entry.digest).await.unwrap();
-        assert_eq!(
-            pae,
-            siegel_translog::dsse::pae(&statement.to_bytes().unwrap())
-        );
-        assert_eq!(
-            &client.archive_get(&statement.digest).await.unwrap(),
-            artifact
-        );
-    }
+    let seen = seen.lock().unwrap().clone();
+    check(&LogReader::Http(client), &seen).await;
+    assert!(seen.entries.len() > kills && !seen.archived.is_empty());
     server.kill();
 }
 

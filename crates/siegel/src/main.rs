@@ -52,7 +52,7 @@ enum Command {
     /// or MISMATCH for each binary, with the cause where it can tell. A build takes some minutes and up
     /// to 3 GiB of disk; nothing of the working tree is touched.
     Reproduce(reproduce::ReproduceArgs),
-    /// Verify proofs: Sigstore bundles
+    /// Verify proofs: Sigstore bundles, receipts, participation
     Verify(verify::VerifyArgs),
     /// Verify a Sigstore bundle (the spelling of sigstore-conformance)
     VerifyBundle(verify::bundle::BundleArgs),

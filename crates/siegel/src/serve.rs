@@ -1,6 +1,7 @@
-//! `siegel serve log|depot|witness`: one untrusted part by hand, or under the launcher of `simulate`.
+//! `siegel serve log|depot|witness|mirror`: one untrusted part by hand, or under the launcher of `simulate`.
 
 mod log;
+mod mirror;
 mod witness;
 
 use clap::{Args, Subcommand};
@@ -19,7 +20,9 @@ Examples:
   siegel serve log --folder log --key log-key.pem --origin log.example.org \\
       --witness w1.example.org=HEXKEY@http://127.0.0.1:8092
   siegel serve depot --store file:///srv/depot --listen 127.0.0.1:8091
-  siegel serve witness --name w1.example.org --key w1.pem --state w1 --log log.example.org=HEXKEY")]
+  siegel serve witness --name w1.example.org --key w1.pem --state w1 --log log.example.org=HEXKEY
+  siegel serve mirror --of http://127.0.0.1:8090 --anchors anchors.json --name m1.example.org \\
+      --key m1.pem --state m1")]
 pub struct ServeArgs {
     #[command(subcommand)]
     part: Part,
@@ -27,7 +30,7 @@ pub struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// The transparency log (Rekor v2) and its archive
+    /// The transparency log (Rekor v2), its archive and a time stamp authority (RFC 3161)
     Log {
         /// Started by a launcher, which says the rest over standard input
         #[arg(long, hide = true)]
@@ -57,6 +60,11 @@ enum Part {
         launched: bool,
         #[command(flatten)]
         args: witness::WitnessArgs,
+    },
+    /// A mirror of a log: it keeps every payload, and signs since when it has it
+    Mirror {
+        #[command(flatten)]
+        args: mirror::MirrorArgs,
     },
 }
 
@@ -98,6 +106,7 @@ pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
     match args.part {
         Part::Log { args, .. } => log::serve(args).await,
         Part::Witness { args, .. } => witness::serve(args).await,
+        Part::Mirror { args } => mirror::serve(args).await,
         Part::Depot { store, listen, .. } => depot(&store.unwrap_or_default(), &listen).await,
     }
 }

@@ -15,7 +15,7 @@ use crate::note::verify_note;
 use crate::promise::verify_promise;
 use crate::signature::p256_over_digest;
 use crate::token::Token;
-use crate::trusted_root::{Log, TrustedRoot};
+use crate::trusted_root::{Authority, Log, TrustedRoot};
 
 /// The only payload type of an envelope that says which artifact it is about.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -316,9 +316,10 @@ fn check_times(
 }
 
 fn of_trusted_authority(token: &Token<'_>, root: &TrustedRoot) -> bool {
-    root.authorities.iter().any(|authority| {
-        Certificate::parse(&authority.leaf).is_ok_and(|leaf| {
-            token.may_be_of(&leaf) && leaf.covers(token.time) && authority.valid.covers(token.time)
+    root.authorities.iter().any(|Authority { chain, valid }| {
+        let leaf = chain.first().and_then(|der| Certificate::parse(der).ok());
+        leaf.is_some_and(|leaf| {
+            token.may_be_of(&leaf, chain) && leaf.covers(token.time) && valid.covers(token.time)
         })
     })
 }

@@ -45,8 +45,8 @@ pub(crate) enum LogKey {
 /// A timestamp authority.
 #[derive(Clone, Debug)]
 pub(crate) struct Authority {
-    /// The certificate that signs tokens, DER.
-    pub(crate) leaf: Vec<u8>,
+    /// Its chain, DER; the first certificate signs tokens.
+    pub(crate) chain: Vec<Vec<u8>>,
     pub(crate) valid: Window,
 }
 
@@ -98,9 +98,7 @@ impl TrustedRoot {
         let authorities = root.timestamp_authorities.into_iter();
         Ok(Self {
             logs: root.tlogs,
-            authorities: authorities
-                .filter_map(|authority| authority.try_into().ok())
-                .collect(),
+            authorities: authorities.map(Authority::from).collect(),
         })
     }
 
@@ -159,15 +157,13 @@ impl LogJson {
     }
 }
 
-impl TryFrom<AuthorityJson> for Authority {
-    type Error = ();
-
-    fn try_from(json: AuthorityJson) -> Result<Self, ()> {
-        let leaf = json.cert_chain.certificates.into_iter().next().ok_or(())?;
-        Ok(Self {
-            leaf: leaf.raw_bytes.0,
+impl From<AuthorityJson> for Authority {
+    fn from(json: AuthorityJson) -> Self {
+        let chain = json.cert_chain.certificates.into_iter();
+        Self {
+            chain: chain.map(|certificate| certificate.raw_bytes.0).collect(),
             valid: json.valid_for.map_or(ALWAYS, Window::from),
-        })
+        }
     }
 }
 

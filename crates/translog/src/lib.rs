@@ -4,6 +4,7 @@
 //! these bytes stand in exactly that log (I1, I2)? `OVERVIEW.md` has the picture and the list of
 //! checks. Nothing here reads a clock, a file, a network or a random source (I15).
 
+pub mod archived;
 pub mod bundle;
 pub mod checkpoint;
 pub mod cosignature;
@@ -15,9 +16,9 @@ pub mod hashedrekord;
 pub mod intoto;
 mod key;
 pub mod merkle;
+mod nodes;
 pub mod nonce;
 pub mod note;
-mod nodes;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 pub mod tiles;
@@ -25,6 +26,7 @@ pub mod tlog_entry;
 mod tree;
 mod verify;
 
+pub use archived::{Archived, ArchivedError, MirrorQuorum};
 pub use bundle::Bundle;
 pub use checkpoint::Checkpoint;
 pub use dsse::Envelope;

@@ -4,6 +4,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _};
 use siegel_ident::{NamedKey, Seconds, Timestamp, WitnessQuorum};
 
+use crate::archived::Archived;
 use crate::bundle::Bundle;
 use crate::checkpoint::{Checkpoint, log_id};
 use crate::cosignature;
@@ -87,6 +88,13 @@ impl TestWitness {
         &self.named
     }
 
+    /// The same witness, run by another operator.
+    #[must_use]
+    pub fn of_operator(mut self, operator: &str) -> Self {
+        self.named.operator = operator.to_owned();
+        self
+    }
+
     /// Its signature line over a note's text.
     pub fn cosign(&self, note_text: &str, time: Timestamp) -> String {
         let mut signature = [0; 64];
@@ -104,6 +112,46 @@ impl TestWitness {
             max_age,
             witnesses: witnesses.iter().map(|w| w.named.clone()).collect(),
         }
+    }
+}
+
+/// A mirror that says whatever it is told, with a seeded key.
+pub struct TestMirror {
+    named: NamedKey,
+    pair: Ed25519KeyPair,
+}
+
+impl TestMirror {
+    /// Mirror `n`, run by operator `n`.
+    #[allow(clippy::expect_used)] // 32 bytes are always a seed
+    pub fn new(n: u8) -> Self {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[n; 32]).expect("32 bytes");
+        let mut key = [0; 32];
+        key.copy_from_slice(pair.public_key().as_ref());
+        let (name, operator) = (format!("m{n}.example.test"), format!("operator {n}"));
+        let named = NamedKey {
+            name,
+            operator,
+            key,
+        };
+        Self { named, pair }
+    }
+
+    /// What a verifier would pin.
+    pub fn named_key(&self) -> &NamedKey {
+        &self.named
+    }
+
+    /// Gives it to another operator.
+    pub fn set_operator(&mut self, operator: &str) {
+        self.named.operator = operator.to_owned();
+    }
+
+    /// Its note, right or wrong.
+    pub fn sign(&self, said: &Archived) -> String {
+        let mut signature = [0; 64];
+        signature.copy_from_slice(self.pair.sign(said.text().as_bytes()).as_ref());
+        said.to_note(&self.named, &signature)
     }
 }
 

@@ -161,7 +161,8 @@ pub fn parse_entries(mut bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
 
 /// Reads a hash tile; `None` unless it has 1 to 256 whole hashes.
 pub fn parse_hashes(bytes: &[u8]) -> Option<Vec<Digest>> {
-    let whole = !bytes.is_empty() && bytes.len() % Digest::LEN == 0 && bytes.len() <= MAX_HASHES;
+    let whole =
+        !bytes.is_empty() && bytes.len().is_multiple_of(Digest::LEN) && bytes.len() <= MAX_HASHES;
     let hashes = || bytes.chunks_exact(Digest::LEN).map(Digest::try_from_slice);
     whole.then(|| hashes().collect()).flatten()
 }

@@ -6,6 +6,7 @@ use siegel_ident::Digest;
 use siegel_ledger::Receipt;
 use siegel_policy::{AccessPolicy, Finding, Policy};
 use siegel_rekor::{LogReader, RekorError};
+use siegel_translog::nonce::NonceDocument;
 use siegel_translog::{SpkiKey, predicate};
 
 use super::entry::{Signed, Unread, fetch, signed};
@@ -32,6 +33,7 @@ pub(crate) enum Kind {
     Program,
     Endorsement(Parsed<Endorsement>),
     KeyOffer(Parsed<KeyOffer>),
+    Nonce(Parsed<NonceDocument>),
     /// A predicate type that this version does not know.
     Other(String),
 }
@@ -82,6 +84,7 @@ fn name(predicate: &str) -> (&'static str, &'static str) {
         predicate::PROGRAM => ("program", "I1"),
         predicate::ENDORSEMENT => ("endorsement", "I1"),
         predicate::KEY_OFFER => ("key offer", "I1"),
+        predicate::NONCE => ("nonce", "I9"),
         _ => ("artifact", "I1"),
     }
 }
@@ -94,6 +97,7 @@ fn kind(predicate: &str, bytes: &[u8]) -> Kind {
         predicate::PROGRAM => Kind::Program,
         predicate::ENDORSEMENT => Kind::Endorsement(parsed(Endorsement::parse(bytes))),
         predicate::KEY_OFFER => Kind::KeyOffer(parsed(KeyOffer::parse(bytes))),
+        predicate::NONCE => Kind::Nonce(parsed(NonceDocument::parse(bytes))),
         other => Kind::Other(other.to_owned()),
     }
 }

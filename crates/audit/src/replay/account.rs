@@ -1,6 +1,8 @@
 //! A pipeline's budget, recomputed from what its receipts say happened (I6).
 
-use siegel_ident::{Budget, BudgetError, PolicyDigest};
+use siegel_ident::{Budget, BudgetError, PolicyDigest, RunId, Timestamp};
+
+use crate::report::AccountReport;
 
 /// The running account of a pipeline at a cluster.
 pub(crate) struct Account {
@@ -10,6 +12,8 @@ pub(crate) struct Account {
     pub(crate) total: Budget,
     /// What was debited, refunds taken off.
     pub(crate) spent: Budget,
+    /// How it stood after each receipt that changed it.
+    pub(crate) history: Vec<AccountReport>,
 }
 
 impl Account {
@@ -30,5 +34,16 @@ impl Account {
     pub(crate) fn refund(&mut self, cost: Budget) -> Result<(), BudgetError> {
         self.spent = self.spent.pay(cost)?;
         Ok(())
+    }
+
+    /// Keeps how it stands now.
+    pub(crate) fn note(&mut self, at: Timestamp, run: Option<RunId>) {
+        let (spent, total) = (self.spent, self.total);
+        self.history.push(AccountReport {
+            at,
+            run,
+            spent,
+            total,
+        });
     }
 }

@@ -112,6 +112,7 @@ impl Cluster {
                 pipeline,
                 total: account.total,
                 spent: account.spent,
+                history: account.history,
             })
             .collect();
         (run_reports, budgets)
@@ -136,6 +137,8 @@ impl Run {
             committed: self.step.0,
             releases: self.releases,
             state: self.state,
+            registered_at: self.registered_at,
+            ended_at: self.ended_at,
         }
     }
 }

@@ -61,11 +61,13 @@ impl Cluster {
                 "I6",
                 "a new pipeline has spent nothing",
             );
-            let account = Account {
+            let mut account = Account {
                 current: policy,
                 total,
                 spent: Budget::ZERO,
+                history: Vec::new(),
             };
+            account.note(self.clock, None);
             self.pipelines.insert(pipeline.to_owned(), account);
             return;
         };
@@ -86,6 +88,7 @@ impl Cluster {
         }
         running_total(account, spent, says);
         (account.current, account.total) = (policy, total);
+        account.note(self.clock, None);
     }
 }
 

@@ -125,6 +125,14 @@ impl Replay {
                     world.offers.push(LoggedOffer { offer, index });
                 }
             }
+            Kind::Nonce(parsed) => {
+                counts.other += 1;
+                if read.parsed("nonce", "I2", parsed).is_some() {
+                    let message =
+                        format!("log entry {index}: a nonce, asked for the witnesses' time");
+                    read.findings.info("nonce", message);
+                }
+            }
             Kind::Other(kind) => {
                 counts.other += 1;
                 if world.unknown.len() < UNKNOWN_MAX {

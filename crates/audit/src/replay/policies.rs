@@ -29,6 +29,7 @@ impl LoggedPolicy {
             delta: self.policy.privacy.delta.to_string(),
             registered: self.registered,
             endorsed: endorsements::report(voices, &self.policy),
+            rules: self.policy.rules().clone(),
         }
     }
 

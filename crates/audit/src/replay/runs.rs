@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use siegel_ident::{
-    Budget, Digest, EpochId, Fencing, ObjectDigest, PolicyDigest, ProgramDigest, Step, Timestamp,
+    Budget, Digest, EpochId, Fencing, ObjectDigest, PolicyDigest, ProgramDigest, RunId, Step,
+    Timestamp,
 };
 use siegel_ledger::Fact;
 
@@ -31,6 +32,8 @@ pub(crate) struct Run {
     /// The same, to look them up (I14: a cluster may claim any number of steps).
     pub(crate) released: BTreeSet<ObjectDigest>,
     pub(crate) state: RunState,
+    pub(crate) registered_at: Timestamp,
+    pub(crate) ended_at: Option<Timestamp>,
     /// Its keys are gone.
     pub(crate) erased: bool,
 }
@@ -59,7 +62,7 @@ impl Cluster {
         else {
             return;
         };
-        self.debit(pipeline, *policy, *cost, *spent, says);
+        self.debit(*run, pipeline, *policy, (*cost, *spent), says);
         self.epochs_fit(*policy, epochs, *deadline, says);
         self.keys_were_offered(world, epochs, logged.index, says);
         self.is_endorsed(world, *policy, logged.index, says);
@@ -106,6 +109,8 @@ impl Cluster {
             releases: Vec::new(),
             released: BTreeSet::new(),
             state: RunState::Registered,
+            registered_at: self.clock,
+            ended_at: None,
             erased: false,
         };
         for epoch in epochs {
@@ -115,12 +120,13 @@ impl Cluster {
         says.must(fresh, "run-twice", "I6", "the run's id was used before");
     }
 
+    /// `cost` and the running total that the receipt states after it.
     fn debit(
         &mut self,
+        run: RunId,
         pipeline: &str,
         policy: PolicyDigest,
-        cost: Budget,
-        spent: Budget,
+        (cost, spent): (Budget, Budget),
         says: &mut Says<'_>,
     ) {
         let Some(account) = self.pipelines.get_mut(pipeline) else {
@@ -143,6 +149,7 @@ impl Cluster {
             says.error("budget-overspent", "I6", message);
         }
         running_total(account, spent, says);
+        account.note(self.clock, Some(run));
     }
 
     fn epochs_fit(

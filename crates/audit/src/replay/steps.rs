@@ -1,6 +1,6 @@
 //! What happens to a registered run: taken, stepped, ended (I6).
 
-use siegel_ident::{Budget, Fencing, Step, Timestamp};
+use siegel_ident::{Budget, Fencing, RunId, Step, Timestamp};
 use siegel_ledger::Fact;
 
 use super::cluster::{Cluster, Says};
@@ -62,9 +62,10 @@ impl Cluster {
                     "the refund is not what the run was debited",
                 );
                 (run.state, run.erased) = (RunState::Cancelled, true);
-                self.refund(pipeline, *refund, *spent, says);
+                run.ended_at = Some(clock);
+                self.refund(*id, pipeline, (*refund, *spent), says);
             }
-            Fact::RunAbandoned { step, .. } => run.end(RunState::Abandoned, *step, says),
+            Fact::RunAbandoned { step, .. } => run.end(RunState::Abandoned, *step, clock, says),
             Fact::RunExpired { step, .. } => {
                 says.must(
                     run.deadline <= clock,
@@ -72,7 +73,7 @@ impl Cluster {
                     "I9",
                     "it expired before its deadline",
                 );
-                run.end(RunState::Expired, *step, says);
+                run.end(RunState::Expired, *step, clock, says);
             }
             Fact::RunFinished { step, .. } => {
                 let whole = step.0 == run.planned && run.used == run.cost;
@@ -82,13 +83,20 @@ impl Cluster {
                     "I6",
                     "it finished before its last step",
                 );
-                run.end(RunState::Finished, *step, says);
+                run.end(RunState::Finished, *step, clock, says);
             }
             _ => {}
         }
     }
 
-    fn refund(&mut self, pipeline: &str, refund: Budget, spent: Budget, says: &mut Says<'_>) {
+    /// `refund` and the running total that the receipt states after it.
+    fn refund(
+        &mut self,
+        run: RunId,
+        pipeline: &str,
+        (refund, spent): (Budget, Budget),
+        says: &mut Says<'_>,
+    ) {
         if let Some(account) = self.pipelines.get_mut(pipeline) {
             if let Err(e) = account.refund(refund) {
                 says.error(
@@ -98,6 +106,7 @@ impl Cluster {
                 );
             }
             running_total(account, spent, says);
+            account.note(self.clock, Some(run));
         }
     }
 }
@@ -171,14 +180,14 @@ impl Run {
         self.releases.extend(*release);
     }
 
-    fn end(&mut self, state: RunState, step: Step, says: &mut Says<'_>) {
+    fn end(&mut self, state: RunState, step: Step, clock: Timestamp, says: &mut Says<'_>) {
         says.must(
             step == self.step,
             "run-end",
             "I6",
             "its last step is not the last committed one",
         );
-        self.state = state;
+        (self.state, self.ended_at) = (state, Some(clock));
         // A step after the end is an error, whatever it releases.
         self.released.clear();
     }

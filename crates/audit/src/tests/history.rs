@@ -1,6 +1,6 @@
 //! What a real ledger writes is good, in whatever order it is logged.
 
-use crate::testing::NOW;
+use crate::testing::{NOW, START};
 use siegel_ident::Step;
 use siegel_translog::predicate;
 
@@ -63,6 +63,47 @@ async fn the_history_of_a_real_ledger_is_good() {
         serde_json::from_str::<crate::AuditReport>(&json).unwrap(),
         report
     );
+}
+
+/// How the budget stood after every receipt that changed it, and when runs began and ended. Catches a
+/// refund that the history leaves out, and a total that it does not lower.
+#[tokio::test]
+async fn the_budget_over_time_is_in_the_report() {
+    let scene = Scene::new();
+    let receipts = lived(&scene).await;
+    scene.log_receipts(&receipts).await;
+    let report = scene.audit().await;
+    let history = &report.budgets[0].history;
+    let stood: Vec<_> = history
+        .iter()
+        .map(|point| (point.at.0 - START, point.spent, point.total))
+        .collect();
+    let (first, second) = (budget(100, 50), budget(95, 50));
+    let spent = |runs: u64| budget(30 * runs, 6 * runs);
+    assert_eq!(
+        stood,
+        [
+            (0, spent(0), first),
+            (0, spent(1), first),
+            (0, spent(2), first),
+            (0, spent(1), first),
+            (100, spent(1), second),
+            (100, spent(2), second),
+            (100, spent(3), second),
+        ]
+    );
+    let [a, b, ..] = &report.runs[..] else {
+        panic!("four runs")
+    };
+    let ids: Vec<_> = history.iter().map(|point| point.run).collect();
+    assert_eq!(ids[..4], [None, Some(a.run), Some(b.run), Some(b.run)]);
+    assert_eq!(history.last().unwrap().spent, report.budgets[0].spent);
+    let times: Vec<_> = report
+        .runs
+        .iter()
+        .map(|run| (run.registered_at.0 - START, run.ended_at.unwrap().0 - START))
+        .collect();
+    assert_eq!(times, [(0, 0), (0, 0), (100, 100), (100, 10_100)]);
 }
 
 /// A courier that retries, or brings receipts out of order, harms nothing.

@@ -11,6 +11,7 @@ use siegel_translog::testing::{TestLog, TestSigner};
 
 mod endorsements;
 mod evidence;
+mod witnesses;
 
 use super::*;
 use crate::testing::{NOW, Plan, World, endorsed};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng as _};
-use siegel_client::{ClientRefusal, Content, DeviceRefusal, Upload, Words, verify};
+use siegel_client::{ClientRefusal, Content, DeviceRefusal, Upload, Words};
 use siegel_link::LinkError;
 use siegel_link::depot::{DepotClient, ObjectKind};
 use siegel_platform::{Clock, rng};
@@ -114,12 +114,12 @@ fn seal_with(
     options: &ClientsOptions,
     clock: &dyn Clock,
 ) -> Result<Vec<Upload>, Refused> {
-    let verified = verify(&options.config, &offer.as_offer(), clock.now())?;
     let mut device = device(
         options.seed.as_ref(),
         &client.name,
         options.config.device_cap,
     );
+    let verified = device.verify(&options.config, &offer.as_offer(), clock.now())?;
     let policy = verified.policy();
     let text = Zeroizing::new(client.text());
     let text = first(&text, policy.bounds.max_items_per_user as usize);

@@ -6,25 +6,20 @@ use siegel_attest::RootConfig;
 use siegel_ident::NodeId;
 use siegel_keys::{Courier, KmsNode};
 use siegel_platform::{Peer, StartInfo};
-use siegel_rekor::LogKey;
+use siegel_rekor::{LogKey, WitnessAt};
+use siegel_translog::LogAnchors;
 
 use super::nursery::{LOG_ORIGIN, Nursery, config_error, endpoint};
+use super::options::RemoteLog;
 use super::{Cluster, Mode, Options};
 use crate::{FleetError, Part};
 
 pub(super) async fn start(mode: Mode, options: Options) -> Result<Cluster, FleetError> {
     let mut nursery = Nursery::new(mode, options)?;
-    let key_file = nursery.options.dir.join("log-key.pem");
-    let log_key = LogKey::load_or_create(LOG_ORIGIN, &key_file)
-        .map_err(|e| config_error("log", e))?
-        .public_key();
-    let witnesses = nursery.witnesses(log_key).await?;
-    let places = witnesses.iter().map(|(_, at)| at.clone()).collect();
-    let log = nursery.log(key_file, places).await?;
+    let log = log(&mut nursery).await?;
     let depot = nursery.depot().await?;
 
-    let (named, witnesses) = witnesses.into_iter().unzip();
-    let config = nursery.cluster_config(log_key, named)?;
+    let config = nursery.cluster_config(&log.anchors)?;
     let bytes = config.to_bytes().map_err(|e| config_error("kms", e))?;
     let places = nursery.places(Part::Kms, nursery.options.kms)?;
     for place in &places {
@@ -86,10 +81,44 @@ pub(super) async fn start(mode: Mode, options: Options) -> Result<Cluster, Fleet
         net: nursery.net,
         config,
         genesis,
-        log,
-        witnesses,
+        log: log.url,
+        witnesses: log.witnesses,
         depot,
         kms,
         root,
+    })
+}
+
+/// The log of a cluster, and where the witnesses are that we started for it.
+struct Log {
+    url: String,
+    anchors: LogAnchors,
+    witnesses: Vec<WitnessAt>,
+}
+
+/// Somebody else's log, or witnesses and a log of our own.
+async fn log(nursery: &mut Nursery) -> Result<Log, FleetError> {
+    if let Some(RemoteLog { url, anchors }) = nursery.options.log.clone() {
+        anchors.check().map_err(|e| config_error("log", e))?;
+        let witnesses = Vec::new();
+        return Ok(Log {
+            url,
+            anchors,
+            witnesses,
+        });
+    }
+    let key_file = nursery.options.dir.join("log-key.pem");
+    let key = LogKey::load_or_create(LOG_ORIGIN, &key_file)
+        .map_err(|e| config_error("log", e))?
+        .public_key();
+    let (named, witnesses) = nursery.witnesses(key).await?.into_iter().unzip();
+    let endpoint = nursery.log(key_file, Vec::clone(&witnesses)).await?;
+    Ok(Log {
+        url: format!("http://{endpoint}"),
+        anchors: LogAnchors {
+            witnesses: nursery.quorum(named),
+            ..LogAnchors::unwitnessed(LOG_ORIGIN, key)
+        },
+        witnesses,
     })
 }

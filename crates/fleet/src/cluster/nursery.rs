@@ -8,6 +8,7 @@ use siegel_ident::{NamedKey, NodeId, Seconds, Secret, WitnessQuorum, json};
 use siegel_link::{Endpoint, Net};
 use siegel_platform::{BoxFuture, Peer, PlatformError, QuoteSource, StartInfo, rng};
 use siegel_rekor::WitnessAt;
+use siegel_translog::LogAnchors;
 
 use super::threads::Threads;
 use super::{MeasuredBinary, Mode, Options, Parts, node};
@@ -133,16 +134,19 @@ impl Nursery {
         self.bring_up(Part::Depot, NodeId(1), start).await
     }
 
-    pub(super) fn cluster_config(
-        &self,
-        log_key: [u8; 32],
-        witnesses: Vec<NamedKey>,
-    ) -> Result<ClusterConfig, FleetError> {
-        let quorum = WitnessQuorum {
-            required: self.options.witnesses,
-            max_age: MAX_AGE,
-            witnesses,
-        };
+    /// All witnesses that we started must cosign; with none the log is UNWITNESSED.
+    pub(super) fn quorum(&self, witnesses: Vec<NamedKey>) -> WitnessQuorum {
+        match witnesses.len() as u32 {
+            0 => WitnessQuorum::none(),
+            required => WitnessQuorum {
+                required,
+                max_age: MAX_AGE,
+                witnesses,
+            },
+        }
+    }
+
+    pub(super) fn cluster_config(&self, log: &LogAnchors) -> Result<ClusterConfig, FleetError> {
         let kms = self.measured().into_iter().find(|m| m.part == Part::Kms);
         let peer = kms
             .ok_or_else(|| config_error("kms", "not measured"))?
@@ -153,12 +157,9 @@ impl Nursery {
             simulation_root: Some(self.launcher.public_key()),
             peers: vec![peer],
             min_voters: self.options.kms,
-            log_origin: LOG_ORIGIN.into(),
-            log_key,
-            witnesses: match quorum.is_none() {
-                true => WitnessQuorum::none(),
-                false => quorum,
-            },
+            log_origin: log.origin.clone(),
+            log_key: log.key,
+            witnesses: log.witnesses.clone(),
             seed: self.options.seed,
         })
     }

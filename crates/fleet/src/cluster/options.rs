@@ -6,6 +6,7 @@ use std::sync::Arc;
 use siegel_depot::Store;
 use siegel_ident::ProgramDigest;
 use siegel_platform::{Clock, SystemClock};
+use siegel_translog::LogAnchors;
 
 use crate::binaries::NodeBinaries;
 
@@ -20,6 +21,15 @@ pub enum Mode {
         /// The executable `siegel` for log, witnesses and depot; without it they are tasks of this process.
         command: Option<PathBuf>,
     },
+}
+
+/// A log that somebody else runs, with an archive beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteLog {
+    /// Where it is.
+    pub url: String,
+    /// Its name, key and witnesses: they go into the genesis, and every device pins them.
+    pub anchors: LogAnchors,
 }
 
 /// How many of what, and where.
@@ -42,6 +52,8 @@ pub struct Options {
     pub seed: Option<[u8; 32]>,
     /// Clock of everything in this process. Child processes use the host's.
     pub clock: Arc<dyn Clock>,
+    /// This log instead of one of our own; its witnesses, if any, are those of its anchors.
+    pub log: Option<RemoteLog>,
     /// In-process depot: this store instead of `file:DIR/depot`.
     pub store: Option<Store>,
 }
@@ -58,6 +70,7 @@ impl Options {
             program,
             seed: None,
             clock: Arc::new(SystemClock),
+            log: None,
             store: None,
         }
     }

@@ -11,5 +11,6 @@ mod refusals;
 mod replacing;
 mod takeover;
 mod whole_path;
+mod witnesses;
 mod workload;
 mod world;

@@ -20,4 +20,5 @@ mod register;
 mod releases;
 mod requests;
 mod steps;
+mod witnesses;
 mod world;

@@ -48,7 +48,7 @@ impl World {
         })
     }
 
-    fn with(change: impl FnOnce(&mut ClusterConfig)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut ClusterConfig)) -> Self {
         let log = TestLog::new("log.example", [7; 32]);
         let cluster_signer = TestSigner::generate().unwrap();
         let mut genesis = Genesis {

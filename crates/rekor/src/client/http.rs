@@ -11,56 +11,54 @@ use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
 
+use super::tls;
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
 use crate::log::same_bytes;
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// First and longest pause while the log is away.
-const PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A log at an `http://` URL.
+/// How this client names itself.
+const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
+
+/// A log at an `http://` or `https://` URL.
 #[derive(Clone, Debug)]
 pub struct LogClient {
     base: Url,
     client: Client,
     patience: Duration,
+    pub(super) log_id: Option<Digest>,
 }
 
 impl LogClient {
-    /// A client of the log at `url`. Nothing is sent yet.
+    /// A client of the log at `url`. Nothing is sent yet. For `https://` the system's certificate
+    /// authorities are trusted, or those in the file that `SSL_CERT_FILE` names.
     ///
     /// # Errors
-    /// [`RekorError::Https`]: TLS is not built yet. [`RekorError::Url`].
+    /// [`RekorError::Url`]; [`RekorError::Tls`] if there are no authorities to trust.
     pub fn new(url: &str) -> Result<Self, RekorError> {
-        let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
-        let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
-        match base.scheme() {
-            "http" => {}
-            "https" => return Err(RekorError::Https(url.to_owned())),
-            _ => return Err(bad("expected http://")),
-        }
-        if base.query().is_some() || base.fragment().is_some() {
-            return Err(bad("expected no query and no fragment"));
-        }
-        if !base.path().ends_with('/') {
-            base.set_path(&format!("{}/", base.path()));
-        }
-        let client = Client::builder()
-            .connect_timeout(CONNECT)
-            .timeout(ANSWER)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|source| RekorError::Network {
-                url: url.to_owned(),
-                source,
-            })?;
+        Self::trusting(url, None)
+    }
+
+    /// The same, but for `https://` only this authority is trusted (DER).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_root(url: &str, certificate: &[u8]) -> Result<Self, RekorError> {
+        Self::trusting(url, Some(certificate))
+    }
+
+    fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
+        let (base, client) = client_of(url, root)?;
         Ok(Self {
             base,
             client,
             patience: Duration::ZERO,
+            log_id: None,
         })
     }
 
@@ -70,6 +68,15 @@ impl LogClient {
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Says which log this is (`LogAnchors::log_id`). Only needed for logs that answer 409 to an entry
+    /// which they have, as Rekor v2 does: its proof is then computed from the tiles, which do not
+    /// name the log.
+    #[must_use]
+    pub fn with_log_id(mut self, log_id: Digest) -> Self {
+        self.log_id = Some(log_id);
         self
     }
 
@@ -99,11 +106,12 @@ impl LogClient {
         Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
     }
 
-    /// Logs an envelope. The same envelope again returns the entry that is there.
+    /// Logs an envelope. The same envelope again returns the entry that is there, also where the log
+    /// answers 409 and its index.
     ///
     /// # Errors
     /// [`RekorError::Refused`] with the log's words; [`RekorError::Answer`] if the log answers
-    /// with another entry.
+    /// with another entry; after a 409 those of [`Self::prove`].
     pub async fn submit(
         &self,
         envelope: &Envelope,
@@ -122,8 +130,11 @@ impl LogClient {
         let request = request
             .header("content-type", "application/json")
             .body(record.request_json());
-        let bytes = self.bytes(&url, request, MAX_ENTRY).await?;
-        let entry = TlogEntry::parse_answer(&bytes)?;
+        let entry = match self.bytes(&url, request, MAX_ENTRY).await {
+            Ok(bytes) => TlogEntry::parse_answer(&bytes)?,
+            Err(RekorError::Duplicate { index, .. }) => self.prove(index).await?,
+            Err(error) => return Err(error),
+        };
         if entry.canonicalized_body != record.canonical_body() {
             return Err(RekorError::Answer {
                 url,
@@ -210,7 +221,11 @@ impl LogClient {
         Ok(bytes)
     }
 
-    async fn entry_bundle(&self, index: u64, width: u64) -> Result<Vec<Vec<u8>>, RekorError> {
+    pub(super) async fn entry_bundle(
+        &self,
+        index: u64,
+        width: u64,
+    ) -> Result<Vec<Vec<u8>>, RekorError> {
         let tile = TilePath {
             level: Level::Entries,
             index,
@@ -226,7 +241,11 @@ impl LogClient {
     }
 
     /// A tile, at least as wide as asked for, and where it is.
-    async fn tile(&self, tile: TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+    pub(super) async fn tile(
+        &self,
+        tile: TilePath,
+        max: usize,
+    ) -> Result<(String, Vec<u8>), RekorError> {
         match self.get_tile(&tile, max).await {
             // Logs may drop a partial tile once the full one is there.
             Err(RekorError::NotFound(_)) if tile.width < WIDTH => {
@@ -290,6 +309,8 @@ impl LogClient {
         };
         let mut response = request.send().await.map_err(network)?;
         let status = response.status();
+        let index = response.headers().get("x-log-index");
+        let index = index.and_then(|index| index.to_str().ok()?.parse().ok());
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(network)? {
             bytes.extend_from_slice(&chunk);
@@ -306,6 +327,10 @@ impl LogClient {
             StatusCode::INSUFFICIENT_STORAGE => Err(RekorError::StorageFull {
                 what: "the log's storage",
             }),
+            StatusCode::CONFLICT if index.is_some() => Err(RekorError::Duplicate {
+                url: url.to_owned(),
+                index: index.unwrap_or_default(),
+            }),
             s => Err(RekorError::Refused {
                 url: url.to_owned(),
                 status: s.as_u16(),
@@ -313,6 +338,37 @@ impl LogClient {
             }),
         }
     }
+}
+
+/// The folder that a URL names, and a client for it: of the system's certificate authorities, or of
+/// one root only.
+pub(crate) fn client_of(url: &str, root: Option<&[u8]>) -> Result<(Url, Client), RekorError> {
+    let bad = |why: &str| RekorError::Url(format!("{url:?}: {why}"));
+    let mut base = Url::parse(url).map_err(|e| bad(&e.to_string()))?;
+    // Plain HTTP needs no roots, and no time to read them.
+    let tls = match base.scheme() {
+        "http" => tls::trusting_nobody()?,
+        "https" => tls::config(root)?,
+        _ => return Err(bad("expected http:// or https://")),
+    };
+    if base.query().is_some() || base.fragment().is_some() {
+        return Err(bad("expected no query and no fragment"));
+    }
+    if !base.path().ends_with('/') {
+        base.set_path(&format!("{}/", base.path()));
+    }
+    let client = Client::builder()
+        .user_agent(USER_AGENT)
+        .connect_timeout(CONNECT)
+        .timeout(ANSWER)
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_backend_preconfigured(tls)
+        .build()
+        .map_err(|source| RekorError::Network {
+            url: url.to_owned(),
+            source,
+        })?;
+    Ok((base, client))
 }
 
 /// The `message` of an error answer, or its beginning.

@@ -2,9 +2,15 @@
 
 mod folder;
 mod http;
+mod prove;
 mod reader;
 mod timestamp;
+mod tls;
 
 pub use folder::FolderLog;
 pub use http::LogClient;
+pub(crate) use http::client_of;
 pub use reader::LogReader;
+
+#[cfg(test)]
+pub(crate) use tls::trusting_nobody;

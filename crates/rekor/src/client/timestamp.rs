@@ -4,6 +4,8 @@ use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
+use siegel_translog::GeneralBundle;
+
 use super::LogClient;
 use crate::error::RekorError;
 use crate::signer::no_randomness;
@@ -29,5 +31,19 @@ impl LogClient {
         let reply = self.bytes(&url, request, MAX_REPLY).await?;
         tsa::check_reply(&reply, message, nonce)?;
         Ok(reply)
+    }
+
+    /// Adds a token over the bundle's signature. Without an authority at this URL the bundle stays
+    /// as it is, and the answer is false.
+    ///
+    /// # Errors
+    /// As [`Self::timestamp`], but for [`RekorError::NotFound`].
+    pub async fn stamp(&self, bundle: &mut GeneralBundle) -> Result<bool, RekorError> {
+        match self.timestamp(&bundle.envelope.signature).await {
+            Ok(token) => bundle.timestamps.push(token),
+            Err(RekorError::NotFound(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
     }
 }

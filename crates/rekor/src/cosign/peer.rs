@@ -10,6 +10,7 @@ use siegel_ident::{NamedKey, Timestamp};
 use siegel_translog::cosignature;
 use siegel_translog::note::{MAX_NOTE, Note};
 
+use crate::client::client_of;
 use crate::error::RekorError;
 use crate::witness::{AddCheckpoint, decimal};
 
@@ -84,24 +85,8 @@ impl Peer {
         };
         let bad = |why: &dyn std::fmt::Display| RekorError::Url(format!("{:?}: {why}", at.url));
         named.check().map_err(|why| bad(&why))?;
-        let base = match at.url.ends_with('/') {
-            true => at.url.clone(),
-            false => format!("{}/", at.url),
-        };
-        let base = reqwest::Url::parse(&base).map_err(|why| bad(&why))?;
-        match base.scheme() {
-            "http" => {}
-            "https" => return Err(RekorError::Https(at.url.clone())),
-            _ => return Err(bad(&"expected http://")),
-        }
+        let (base, client) = client_of(&at.url, None)?;
         let url = base.join("add-checkpoint").map_err(|why| bad(&why))?;
-        let client = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|source| RekorError::Network {
-                url: at.url.clone(),
-                source,
-            })?;
         Ok(Self {
             named,
             url,

@@ -19,7 +19,7 @@ pub(crate) fn error(error: &RekorError) -> Response {
 }
 
 /// The same in Rekor's words, which are few; ours are in the header `x-siegel-reason` then.
-pub(super) fn entry_error(error: &RekorError) -> Response {
+pub(crate) fn entry_error(error: &RekorError) -> Response {
     let message = match error {
         RekorError::RequestType => "invalid type, must be hashedrekord",
         RekorError::Request(_) | RekorError::Signature => "invalid hashedrekord request",
@@ -52,12 +52,12 @@ fn status_of(error: &RekorError) -> StatusCode {
 }
 
 /// No such path.
-pub(super) fn not_found() -> Response {
+pub(crate) fn not_found() -> Response {
     status(StatusCode::NOT_FOUND, "Not Found")
 }
 
 /// The path is there, but not for this method.
-pub(super) fn method_not_allowed() -> Response {
+pub(crate) fn method_not_allowed() -> Response {
     status(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn note(note: String) -> Response {
 }
 
 /// Bytes of another kind that must be asked for anew.
-pub(super) fn fresh(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
+pub(crate) fn fresh(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
     answer(status, content_type, "no-store", body)
 }
 

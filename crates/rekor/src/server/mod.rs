@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 mod protojson;
 mod request;
+mod services;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -21,6 +22,8 @@ use siegel_translog::tiles::Level;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+pub use services::Services;
+
 use crate::error::RekorError;
 use crate::log::Log;
 use crate::tsa::{self, TimestampAuthority};
@@ -34,23 +37,6 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may take after the shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What is served on one address: a log with its archive, and perhaps a time stamp authority.
-pub struct Services {
-    /// The log.
-    pub log: Log,
-    /// The authority; without one its paths are not found.
-    pub timestamps: Option<TimestampAuthority>,
-}
-
-impl From<Log> for Services {
-    fn from(log: Log) -> Self {
-        Self {
-            log,
-            timestamps: None,
-        }
-    }
-}
-
 /// Serves `services` on `listener` until `shutdown` resolves; then ends open requests and returns.
 /// When it has returned and no other handle is left, the storage is closed.
 ///
@@ -61,7 +47,13 @@ pub async fn serve(
     services: impl Into<Services>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
-    run(listener, router(services.into()), "serving the log", shutdown).await
+    run(
+        listener,
+        router(services.into()),
+        "serving the log",
+        shutdown,
+    )
+    .await
 }
 
 /// Serves any of this crate's servers until `shutdown` resolves; then ends open requests.

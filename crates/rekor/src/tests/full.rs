@@ -135,12 +135,7 @@ async fn over_http_a_full_disk_is_507() {
     }
     let url = format!("{}archive/{}", served.client.url(), Digest::of(b"x"));
     what.store(ARCHIVE, Ordering::SeqCst);
-    let response = reqwest::Client::new()
-        .put(url)
-        .body("x")
-        .send()
-        .await
-        .unwrap();
+    let response = plain_client().put(url).body("x").send().await.unwrap();
     assert_eq!(response.status().as_u16(), 507);
     assert!(response.text().await.unwrap().contains("no space left"));
     what.store(NOTHING, Ordering::SeqCst);

@@ -1,12 +1,16 @@
 //! The log as a whole: over HTTP, over a folder that was left by a kill, over a full disk.
 
+mod conflict;
+mod cosigned;
 mod full;
 mod http;
+mod large;
 mod recovery;
 mod refusals;
 mod requests;
 mod theirs;
 mod timestamps;
+mod tls;
 
 use std::sync::Arc;
 
@@ -81,6 +85,13 @@ fn certificate(key: &SpkiKey) -> Vec<u8> {
         not_after: Timestamp(2_000_000_000),
     };
     leaf(&plan, &PolicySigner::generate().unwrap(), key, &[1]).unwrap()
+}
+
+/// An HTTP client without our own's strictness. (This build of it has no TLS of its own.)
+pub(crate) fn plain_client() -> reqwest::Client {
+    let tls = crate::client::trusting_nobody().unwrap();
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    builder.build().unwrap()
 }
 
 /// A served log on a free port of this machine.

@@ -12,7 +12,7 @@ async fn the_archive_checks_names_and_sizes() {
     let put = |name: String, bytes: Vec<u8>| {
         let url = format!("{}archive/{name}", served.client.url());
         async move {
-            reqwest::Client::new()
+            plain_client()
                 .put(url)
                 .body(bytes)
                 .send()
@@ -51,10 +51,6 @@ async fn the_archive_checks_names_and_sizes() {
 
 #[tokio::test]
 async fn the_client_says_what_it_cannot() {
-    assert!(matches!(
-        LogClient::new("https://log.example.test"),
-        Err(RekorError::Https(_))
-    ));
     for bad in ["log.example.test", "ftp://x", "", "http://x/?a=1"] {
         assert!(
             matches!(LogClient::new(bad), Err(RekorError::Url(_))),

@@ -26,7 +26,7 @@ impl Api {
     }
 
     async fn post(&self, body: impl Into<reqwest::Body>) -> Response {
-        let request = reqwest::Client::new().post(&self.entries).body(body);
+        let request = plain_client().post(&self.entries).body(body);
         request.send().await.unwrap()
     }
 }
@@ -263,7 +263,7 @@ async fn i14_bent_requests_are_refused_or_the_same() {
     let signer = PolicySigner::generate().unwrap();
     let record = certified(&signer, 1);
     let good = record.request_json();
-    let (mut refused, client) = (0, reqwest::Client::new());
+    let (mut refused, client) = (0, plain_client());
     for at in (0..good.len()).step_by(7).chain(good.len() - 9..good.len()) {
         for bent in [good[..at].to_vec(), {
             let mut flipped = good.clone();
@@ -310,7 +310,7 @@ async fn a_body_has_four_mebibytes_at_most() {
 async fn other_paths_and_methods_get_json_too() {
     let api = Api::start().await;
     let base = api.served.client.url().to_owned();
-    let client = reqwest::Client::new();
+    let client = plain_client();
     let (nowhere, no_method) = (
         "{\"code\":5,\"message\":\"Not Found\"}",
         "{\"code\":12,\"message\":\"Method Not Allowed\"}",

@@ -105,7 +105,7 @@ async fn json_requests_are_answered_too() {
         (",\"certificates\":true,\"tsaPolicyOID\":\"\"", true),
     ] {
         let body = format!("{{\"artifactHash\":\"{hash}\",\"hashAlgorithm\":\"sha256\"{more}}}");
-        let request = reqwest::Client::new().post(&url).body(body);
+        let request = plain_client().post(&url).body(body);
         let response = request.header("content-type", "application/json").send();
         let response = response.await.unwrap();
         assert_eq!(response.status().as_u16(), 201);
@@ -168,38 +168,47 @@ async fn i14_hostile_requests_are_refused() {
         bent[at] = byte;
         bent
     };
-    let policy = [&[6, 3, 0x2a, 3, 4][..], &good[52..]].concat();
-    let policy = [&[0x30, (50 + policy.len()) as u8], &good[2..52], &policy].concat();
-    let extended = [&good[..], &[0xa0, 2, 0x30, 0]].concat();
-    let mut extended = extended;
-    extended[1] += 4;
-    for (what, bent) in [
-        ("version 2", with(4, 2)),
-        ("an unknown hash", with(19, 9)),
-        ("SHA-512 with 32 bytes", with(19, 3)),
-        ("another policy", policy),
+    // Behind version and imprint.
+    let (head, tail) = good.split_at(54);
+    let mut policy = [head, &[6, 3, 0x2a, 3, 4], tail].concat();
+    policy[1] += 5;
+    let extension = [0x30, 9, 6, 3, 0x2a, 3, 4, 4, 2, 5, 0];
+    let mut extended = [&good[..], &[0xa0, 11], &extension].concat();
+    extended[1] += 13;
+    let json = |text: &str| text.as_bytes().to_vec();
+    for (why, bent) in [
+        ("version", with(4, 2)),
+        ("unknown hash", with(19, 9)),
+        ("64 bytes", with(19, 3)),
+        ("the policy must be", policy),
         ("extensions", extended),
-        ("more behind it", [&good[..], &[0]].concat()),
-        ("nothing", Vec::new()),
-        ("no such JSON", b"{\"artifactHash\":\"\",\"a\":1}".to_vec()),
+        ("DER", [&good[..], &[0]].concat()),
+        ("DER", Vec::new()),
+        ("unknown field", json("{\"artifactHash\":\"\",\"a\":1}")),
         (
-            "JSON, digest length",
-            b"{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"sha256\"}".to_vec(),
+            "32 bytes",
+            json("{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"sha256\"}"),
         ),
         (
-            "JSON, hash",
-            b"{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"md5\"}".to_vec(),
+            "unknown hash",
+            json("{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"md5\"}"),
         ),
         (
-            "JSON, nonce",
-            b"{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"sha256\",\"nonce\":-1}".to_vec(),
+            "invalid value",
+            json("{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"sha256\",\"nonce\":-1}"),
+        ),
+        (
+            "the policy must be",
+            json(
+                "{\"artifactHash\":\"AAAA\",\"hashAlgorithm\":\"sha256\",\
+                 \"tsaPolicyOID\":\"1.2.3\"}",
+            ),
         ),
     ] {
-        let refused = authority.answer(&bent);
-        assert!(
-            matches!(refused, Err(RekorError::Timestamp(_))),
-            "{what}: {refused:?}"
-        );
+        match authority.answer(&bent) {
+            Err(RekorError::Timestamp(said)) => assert!(said.contains(why), "{why}: {said}"),
+            other => panic!("{why}: {other:?}"),
+        }
     }
     for at in 0..good.len() {
         let cut = authority.answer(&good[..at]);
@@ -212,7 +221,7 @@ async fn i14_hostile_requests_are_refused() {
 
     let served = served(authority).await;
     let url = format!("{}api/v1/timestamp", served.client.url());
-    let post = |body: Vec<u8>| reqwest::Client::new().post(&url).body(body).send();
+    let post = |body: Vec<u8>| plain_client().post(&url).body(body).send();
     let response = post(b"hello".to_vec()).await.unwrap();
     assert_eq!(response.status().as_u16(), 400);
     let text = response.text().await.unwrap();
@@ -244,7 +253,11 @@ async fn openssl_verifies_the_token() {
     };
     let served = served(authority()).await;
     let url = format!("{}api/v1/timestamp", served.client.url());
-    let chain = reqwest::get(format!("{url}/certchain")).await.unwrap();
+    let chain = plain_client()
+        .get(format!("{url}/certchain"))
+        .send()
+        .await
+        .unwrap();
     let media_type = &chain.headers()["content-type"];
     assert_eq!(media_type, "application/pem-certificate-chain");
     std::fs::write(path("chain.pem"), chain.text().await.unwrap()).unwrap();
@@ -258,7 +271,7 @@ async fn openssl_verifies_the_token() {
         }
         assert!(openssl(&ask).0);
         let body = std::fs::read(&request).unwrap();
-        let reply = reqwest::Client::new().post(&url).body(body).send().await;
+        let reply = plain_client().post(&url).body(body).send().await;
         let reply = reply.unwrap().bytes().await.unwrap();
         std::fs::write(path("reply.tsr"), &reply).unwrap();
         let (chain, reply) = (path("chain.pem"), path("reply.tsr"));

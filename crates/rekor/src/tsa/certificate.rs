@@ -92,7 +92,7 @@ pub(crate) fn leaf(
     issue(plan, &issuer, root, &subject, key, serial, extensions)
 }
 
-fn issue<const N: usize>(
+pub(crate) fn issue<const N: usize>(
     plan: &Plan<'_>,
     issuer: &Name,
     issuer_key: &PolicySigner,
@@ -153,7 +153,7 @@ fn key_id(key: &SpkiKey) -> Result<SubjectKeyIdentifier, RekorError> {
     Ok(SubjectKeyIdentifier(OctetString::new(id).map_err(failed)?))
 }
 
-fn name(organization: &str, common_name: &str) -> der::Result<Name> {
+pub(crate) fn name(organization: &str, common_name: &str) -> der::Result<Name> {
     let part = |oid, text: &str| -> der::Result<RelativeDistinguishedName> {
         let text: String = text.chars().take(MAX_NAME).collect();
         let value = Any::from(Utf8StringRef::new(&text)?);
@@ -166,7 +166,7 @@ fn name(organization: &str, common_name: &str) -> der::Result<Name> {
     ]))
 }
 
-fn extension(
+pub(crate) fn extension(
     extn_id: ObjectIdentifier,
     critical: bool,
     value: &impl der::Encode,

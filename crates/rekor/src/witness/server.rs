@@ -15,7 +15,6 @@ use super::{Answer, MAX_ADD, Refused, Witness};
 use crate::error::RekorError;
 use crate::server::{answer, parse_digest, read_body, room_for_bodies, run};
 
-
 struct Context {
     witness: Arc<Witness>,
     bodies: Semaphore,

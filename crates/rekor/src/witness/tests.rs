@@ -269,7 +269,7 @@ async fn i14_over_http() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let served = tokio::spawn(serve_witness(listener, witness, std::future::pending()));
     world.grow(3);
-    let client = reqwest::Client::new();
+    let client = crate::tests::plain_client();
     let post = async |body: String| {
         let sent = client.post(format!("{url}/add-checkpoint")).body(body);
         let answer = sent.send().await.unwrap();

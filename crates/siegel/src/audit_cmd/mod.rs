@@ -1,5 +1,6 @@
 //! `siegel audit`: replay a log into findings and one verdict, once or as it grows.
 
+mod html;
 mod places;
 mod show;
 mod state;
@@ -26,6 +27,7 @@ Examples:
   siegel audit siegel-runs/1f0c9a2b7d3e4f50/log --anchors anchors.json
   siegel audit http://127.0.0.1:8090 --anchors anchors.json --json
   siegel audit http://127.0.0.1:8090 --anchors anchors.json --watch 30
+  siegel audit siegel-runs/1f0c9a2b7d3e4f50 --html audit.html
   siegel audit siegel-runs/1f0c9a2b7d3e4f50 --state my-state --rebaseline   (then without)
 
 The anchors are yours: the log's name and key, and what you know of it from elsewhere. `simulate`
@@ -58,6 +60,11 @@ pub struct AuditArgs {
     /// file with a signed note; may be given several times
     #[arg(long, value_name = "URL|FILE")]
     pub observer: Vec<String>,
+
+    /// Write the report as one HTML page that needs nothing else, too. A file that exists is replaced only
+    /// if it is such a page; with --watch it is written anew at each change
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// Go on: look every so many seconds, audit when the log has changed, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10")]
@@ -94,6 +101,7 @@ struct Auditor {
     reader: LogReader,
     anchors: AuditAnchors,
     memory: Memory,
+    html: Option<html::HtmlFile>,
 }
 
 impl Auditor {
@@ -104,12 +112,14 @@ impl Auditor {
         let help = "name a log's URL or its folder";
         let reader =
             LogReader::new(&at).map_err(|why| Failure::usage("no-such-log", &at, why, help))?;
+        let html = args.html.as_deref().map(html::HtmlFile::at).transpose()?;
         let memory = Memory::open(args, &at, &anchors)?;
         Ok(Self {
             at,
             reader,
             anchors,
             memory,
+            html,
         })
     }
 
@@ -138,6 +148,9 @@ impl Auditor {
             Err(why) => return Ok(Err(why)),
         };
         self.memory.keep(&audited, now)?;
+        if let Some(html) = &self.html {
+            html.write(&audited.report, &self.at)?;
+        }
         Ok(Ok(audited.report))
     }
 }

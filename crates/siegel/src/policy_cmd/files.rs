@@ -71,7 +71,7 @@ pub fn good_policy(path: &Path) -> Result<Policy, Failure> {
 }
 
 /// Writes a new file; replaces one only with `force`.
-pub(super) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+pub fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let at = path.display().to_string();
     let mut options = OpenOptions::new();
     options.write(true);

@@ -7,6 +7,7 @@ pub mod build;
 pub mod check;
 mod endorsed;
 pub mod files;
+mod general;
 pub mod publish;
 pub mod show;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use siegel_policy::{Finding, Policy, Severity, lint};
 use siegel_rekor::{LogClient, PolicySigner, RekorError};
 use siegel_translog::{Bundle, LogAnchors, Statement, predicate, verify_logged};
 
-use super::{Outcome, files};
+use super::{Outcome, files, general};
 use crate::failure::{Exit, Failure};
 
 /// Put a compiled policy into a transparency log, and its bytes into the archive.
@@ -19,6 +19,11 @@ Examples:
   siegel policy publish policy.json --log http://127.0.0.1:8090 --key publisher.pem
   siegel policy publish policy.json --log http://127.0.0.1:8090 --key publisher.pem \\
       --log-key 3b6a27bc…(64 hex digits) --out policy.sigstore.json
+  siegel policy publish policy.json --log http://127.0.0.1:8090 --key signing.pem \\
+      --certificate signing.crt --tsa https://timestamp.example.org
+
+Writes two files: the strict proof that key service and devices take, and a general Sigstore v0.3 bundle
+for other clients, with an RFC 3161 time stamp if there is an authority.
 
 A policy with an error finding is not published (exit 3). Publishing again gives the same entry only
 with the same signature; each publishing signs anew.")]
@@ -39,11 +44,24 @@ pub struct PublishArgs {
     #[arg(long, value_name = "HEX")]
     pub log_key: Option<String>,
 
-    /// Where the proof goes (default: FILE.sigstore.json)
+    /// A time stamp authority (default: the one at the log's own URL, if there is one)
+    #[arg(long, value_name = "URL")]
+    pub tsa: Option<String>,
+
+    /// The signing key's certificate (PEM): the general bundle then names it in place of the key, and
+    /// has a log entry of its own
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+
+    /// Where the general Sigstore bundle goes (default: FILE.sigstore.json)
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Replace an existing file
+    /// Where the strict proof goes (default: FILE.proof.json)
+    #[arg(long, value_name = "FILE")]
+    pub proof: Option<PathBuf>,
+
+    /// Replace existing files
     #[arg(long)]
     pub force: bool,
 }
@@ -56,8 +74,12 @@ pub struct Published {
     pub sha256: PolicyDigest,
     /// Zero-based index in the log.
     pub log_index: u64,
-    /// The proof: a Sigstore v0.3 bundle.
+    /// The proof that key service and devices take: a strict Sigstore v0.3 bundle.
+    pub proof: PathBuf,
+    /// The general Sigstore v0.3 bundle.
     pub bundle: PathBuf,
+    /// True if the general bundle has a time stamp.
+    pub timestamped: bool,
     /// True if the proof was verified under `--log-key`.
     pub verified: bool,
     findings: Vec<Finding>,
@@ -73,8 +95,11 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         let help = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256";
         Failure::usage("bad-key", &args.key.display().to_string(), why, help)
     })?;
-    let log = LogClient::new(&args.log)
-        .map_err(|why| Failure::usage("bad-log", &args.log, why, "name an http:// URL"))?;
+    let certificate = general::certificate(args, &signer.key())?;
+    let log = LogClient::new(&args.log).map_err(|why| {
+        Failure::usage("bad-log", &args.log, why, "name an http:// or https:// URL")
+    })?;
+    let tsa = general::authority(args)?;
     let failed = |why: RekorError| Failure::failed("log", &args.log, why, "is the log running?");
     let statement = Statement::about(&policy.name, policy.bytes(), predicate::POLICY);
     let envelope = signer.sign(&statement).map_err(failed)?;
@@ -109,16 +134,23 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         let help = "the log's answer proves nothing: keep it, and do not use this log";
         Failure::new(Exit::NotTrustworthy, "bad-proof", &args.log, why, help).under("I1")
     })?;
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| args.file.with_extension("sigstore.json"));
-    files::write(&out, &bundle, args.force)?;
+    let path = |given: &Option<PathBuf>, extension: &str| {
+        let given = given.clone();
+        given.unwrap_or_else(|| args.file.with_extension(extension))
+    };
+    let proof = path(&args.proof, "proof.json");
+    files::write(&proof, &bundle, args.force)?;
+    let general = general::bundle(args, &log, &tsa, &bundle, certificate).await?;
+    let out = path(&args.out, "sigstore.json");
+    files::write(&out, &general.bytes, args.force)?;
+    findings.extend(general.finding);
     Ok(Published {
         schema: "siegel/policy-publish/v1",
         sha256: policy.digest(),
         log_index,
+        proof,
         bundle: out,
+        timestamped: general.timestamped,
         verified: anchors.is_some(),
         findings,
     })
@@ -160,10 +192,16 @@ impl Outcome for Published {
         } else {
             "not verified here"
         };
+        let stamped = match self.timestamped {
+            true => "with a time stamp",
+            false => "without a time stamp",
+        };
         format!(
-            "policy {}\n  is entry {} of the log; proof ({verified}) in {}\n",
+            "policy {}\n  is entry {} of the log; proof ({verified}) in {}\n  \
+             Sigstore bundle ({stamped}) in {}\n",
             self.sha256,
             self.log_index,
+            self.proof.display(),
             self.bundle.display()
         )
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind, simulated};
 use siegel_ident::{Digest, Timestamp};
 use siegel_policy::{AccessPolicy, Severity};
-use siegel_rekor::{Log, LogKey, Storage};
+use siegel_rekor::{Log, LogKey, Services, Storage};
 use siegel_translog::{LogAnchors, predicate, verify_logged};
 use tempfile::TempDir;
 
@@ -272,12 +272,17 @@ async fn i1_publish_logs_archives_and_verifies() {
         log: url.clone(),
         key: folder.path("publisher.pem"),
         log_key: Some(hex::encode(key)),
+        tsa: None,
+        certificate: None,
         out: None,
+        proof: None,
         force: false,
     };
     let published = publish(&args, NOW).await.unwrap();
     assert!(published.verified);
-    let bundle = std::fs::read(&published.bundle).unwrap();
+    let bundle = std::fs::read(&published.proof).unwrap();
+    assert!(!published.timestamped, "this log has no authority");
+    assert_eq!(std::fs::read(&published.bundle).unwrap(), bundle);
     let bytes = std::fs::read(folder.path("policy.json")).unwrap();
     let anchors = LogAnchors::unwitnessed("log.example.test", key);
     let entry = verify_logged(&bundle, &bytes, predicate::POLICY, None, &anchors, NOW).unwrap();
@@ -289,10 +294,12 @@ async fn i1_publish_logs_archives_and_verifies() {
     );
 
     let out = Some(folder.path("second.json"));
+    let proof = Some(folder.path("second.proof.json"));
     let unverified = publish(
         &PublishArgs {
             log_key: None,
             out,
+            proof,
             ..args
         },
         NOW,
@@ -317,7 +324,10 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
         log: log.to_owned(),
         key: folder.path("publisher.pem"),
         log_key: key,
+        tsa: None,
+        certificate: None,
         out: None,
+        proof: None,
         force: false,
     };
     let (url, key) = serve_log("other.example.test").await;
@@ -349,6 +359,82 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
     let refused = publish(&args("http://127.0.0.1:9", None), NOW).await;
     refusal(refused, Exit::NotTrustworthy, "simulated-in-production");
     assert!(!folder.path("policy.sigstore.json").exists());
+    assert!(!folder.path("policy.proof.json").exists());
+}
+
+/// The general bundle beside the strict proof: with a time stamp, under the key or its certificate.
+#[tokio::test]
+async fn publish_writes_a_general_bundle_too() {
+    let folder = Folder::new().built();
+    let (url, key) = serve_stamped_log("log.example.test", &folder).await;
+    // A key with a certificate of its own is at hand: the authority's.
+    let pem = std::fs::read_to_string(folder.path("log-key.tsa.pem")).unwrap();
+    let (signing, chain) = pem.split_at(pem.find("-----BEGIN CERTIFICATE").unwrap());
+    folder.put("publisher.pem", signing.as_bytes());
+    folder.put("publisher.crt", chain.as_bytes());
+    let args = |certificate: Option<&str>, tsa: Option<&str>| PublishArgs {
+        file: folder.path("policy.json"),
+        log: url.clone(),
+        key: folder.path("publisher.pem"),
+        log_key: Some(hex::encode(key)),
+        tsa: tsa.map(str::to_owned),
+        certificate: certificate.map(|name| folder.path(name)),
+        out: None,
+        proof: None,
+        force: true,
+    };
+    let read = |path: &std::path::Path| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let material = "verificationMaterial";
+    let published = publish(&args(None, None), NOW).await.unwrap();
+    assert!(published.timestamped && published.verified);
+    assert!(!published.findings().iter().any(|f| f.id == "no-timestamp"));
+    let (proof, bundle) = (read(&published.proof), read(&published.bundle));
+    assert!(proof[material].get("timestampVerificationData").is_none());
+    let tokens = &bundle[material]["timestampVerificationData"]["rfc3161Timestamps"];
+    assert!(tokens[0]["signedTimestamp"].is_string() && tokens.get(1).is_none());
+    assert_eq!(bundle[material]["publicKey"], proof[material]["publicKey"]);
+
+    let published = publish(&args(Some("publisher.crt"), Some(&url)), NOW).await;
+    let published = published.unwrap();
+    let (proof, bundle) = (read(&published.proof), read(&published.bundle));
+    assert!(published.verified && proof[material].get("certificate").is_none());
+    assert!(bundle[material]["certificate"]["rawBytes"].is_string());
+    assert!(bundle[material].get("publicKey").is_none());
+    let index = |bundle: &serde_json::Value| bundle[material]["tlogEntries"][0]["logIndex"].clone();
+    assert_eq!((index(&proof), index(&bundle)), ("1".into(), "2".into()));
+
+    // Before anything is sent: a certificate of another key, or none.
+    folder.put("other.crt", b"hello");
+    let refused = publish(&args(Some("other.crt"), None), NOW).await;
+    refusal(refused, Exit::Usage, "bad-certificate");
+    let root = chain.rfind("-----BEGIN CERTIFICATE").unwrap();
+    folder.put("other.crt", &chain.as_bytes()[root..]);
+    let refused = publish(&args(Some("other.crt"), None), NOW).await;
+    refusal(refused, Exit::Usage, "bad-certificate");
+    let log = siegel_rekor::LogClient::new(&url).unwrap();
+    let note = log.checkpoint().await.unwrap();
+    assert_eq!(note.lines().nth(1), Some("3"));
+
+    // An authority that is named must be one.
+    let (bare, _) = serve_log("log.example.test").await;
+    let refused = publish(&args(None, Some(&bare)), NOW).await;
+    refusal(refused, Exit::Failed, "tsa");
+    let refused = publish(&args(None, Some("nowhere")), NOW).await;
+    refusal(refused, Exit::Usage, "bad-tsa");
+}
+
+async fn serve_stamped_log(origin: &str, folder: &Folder) -> (String, [u8; 32]) {
+    let key = LogKey::from_seed(origin, &siegel_ident::Secret::new([5; 32])).unwrap();
+    let public = key.anchors().key;
+    let log = Log::open(&Storage::Memory, key).unwrap();
+    let services = Services::beside_key(log, &folder.path("log-key.pem")).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = siegel_rekor::serve(listener, services, std::future::pending());
+    tokio::spawn(serving);
+    (url, public)
 }
 
 async fn serve_log(origin: &str) -> (String, [u8; 32]) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use siegel_ident::Seconds;
-use siegel_rekor::{Log, LogKey, Storage, WitnessAt, Witnesses};
+use siegel_rekor::{Log, LogKey, Services, Storage, WitnessAt, Witnesses};
 
 use super::{host_clock, stop, taken};
 use crate::failure::{Exit, Failure};
@@ -16,7 +16,8 @@ pub(super) struct LogArgs {
     /// Where entries and archive lie
     #[arg(long, value_name = "DIR", required_unless_present = "launched")]
     folder: Option<PathBuf>,
-    /// The log's private key (PEM); made if it is not there
+    /// The log's private key (PEM); made if it is not there. Beside it: the time stamp authority's
+    /// key, NAME.tsa.pem, and trusted_root.json for other Sigstore clients
     #[arg(long, value_name = "FILE", required_unless_present = "launched")]
     key: Option<PathBuf>,
     /// The log's name in its checkpoints
@@ -35,12 +36,12 @@ pub(super) struct LogArgs {
 
 pub(super) async fn serve(args: LogArgs) -> Result<Exit, Failure> {
     let failed = |why: &dyn std::fmt::Display| Failure::failed("serve-log", "log", why, "");
-    let (folder, key) = (
+    let (folder, key_file) = (
         args.folder.unwrap_or_default(),
         args.key.unwrap_or_default(),
     );
     let (origin, listen) = (&args.origin, &args.listen);
-    let key = LogKey::load_or_create(origin, &key).map_err(|why| failed(&why))?;
+    let key = LogKey::load_or_create(origin, &key_file).map_err(|why| failed(&why))?;
     let anchors = key.anchors();
     let witnesses = Witnesses::new(&args.witness).map_err(|why| {
         let help = "a witness is NAME=HEXKEY@http://HOST:PORT";
@@ -49,17 +50,21 @@ pub(super) async fn serve(args: LogArgs) -> Result<Exit, Failure> {
     let (witnesses, storage) = (Arc::new(witnesses), Storage::Folder(folder));
     let opened = Log::open_with(&storage, key, Arc::clone(&witnesses) as _);
     let log = opened.map_err(|why| failed(&why))?;
+    let kept = log.clone();
+    let services = Services::beside_key(log, &key_file).map_err(|why| failed(&why))?;
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .map_err(|why| taken(listen, why))?;
     note(&format!("log {origin} on http://{listen}"));
     note(&format!("its key: {}", hex::encode(anchors.key)));
+    let root = key_file.with_file_name("trusted_root.json");
+    note(&format!("for other Sigstore clients: {}", root.display()));
     if args.witness.is_empty() {
         note("UNWITNESSED: no --witness is asked");
     }
-    let (every, now, kept) = (Seconds(args.refresh), host_clock(), log.clone());
+    let (every, now) = (Seconds(args.refresh), host_clock());
     tokio::select! {
-        served = siegel_rekor::serve(listener, log, stop()) => served.map_err(|why| failed(&why))?,
+        served = siegel_rekor::serve(listener, services, stop()) => served.map_err(|why| failed(&why))?,
         () = witnesses.keep_fresh(&kept, every, &now) => {}
     }
     Ok(Exit::Ok)

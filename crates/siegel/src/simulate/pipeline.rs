@@ -16,14 +16,14 @@ use siegel_program::{Bundle, Intrinsic, Plan};
 
 use super::assemble::{Parts, report};
 use super::outputs::Released;
-use super::prepare::{WITNESSES, kills, load, mode, random, seed_bytes};
+use super::prepare::{WITNESSES, kills, load, mode, random, remote_log, seed_bytes};
 use super::progress::Progress;
 use super::report::{Report, SimulatorOnly, Timing};
 use super::shipped::{Chosen, choose};
 use super::trouble::{all_refused, deployment_failure, fleet_failure, operator_failure, with_logs};
 use super::truth::Truth;
 use super::verdict::{audit, unfired, write_anchors};
-use super::{SimulateArgs, card, curve, folder, model, plot, rehearse};
+use super::{SimulateArgs, card, curve, folder, model, plot, registration, rehearse};
 use crate::failure::Failure;
 
 /// How long a run may hold its keys, at most.
@@ -36,6 +36,7 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let seed = args.seed.map(seed_bytes);
     let rounds = args.rounds.unwrap_or(chosen.rounds);
     let kills = kills(args, rounds)?;
+    let remote = remote_log(args)?;
     let mut dataset = load(args, seed, progress).await?;
     let mut plan = rehearse::plan(&chosen, rounds, dataset.clients.len() as u64)?;
     if rehearse::training(&plan).is_some() {
@@ -51,11 +52,15 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let dir = folder::create(args.out.as_deref(), &run_id)?;
     let told = |failure: Failure| with_logs(failure, &dir);
 
-    progress.phase("starting witnesses, log, depot, key service, workers and root");
+    progress.phase(match remote {
+        None => "starting witnesses, log, depot, key service, workers and root",
+        Some(_) => "starting depot, key service, workers and root",
+    });
     let mut options = Options::new(dir.clone(), &run_id, chosen.bundle.digest());
     options.kms = args.kms as u32;
     options.workers = args.workers as u32;
     options.witnesses = WITNESSES;
+    options.log = remote;
     options.seed = seed;
     let mut deployment = Deployment::start(mode, options)
         .await
@@ -83,6 +88,14 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
         .map_err(fleet_failure)
         .and_then(|published| published.map_err(operator_failure))
         .map_err(told)?;
+    let general = keeper
+        .guard(deployment.operator.general_bundle(&published))
+        .await
+        .map_err(fleet_failure)
+        .and_then(|bundle| bundle.map_err(operator_failure))
+        .map_err(told)?;
+    folder::write(&dir, "policy.proof.json", &published.bundle)?;
+    folder::write(&dir, "policy.sigstore.json", &general)?;
 
     let publish_s = publish_started.elapsed().as_secs_f64();
 
@@ -129,6 +142,13 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let run = run_and_open(&mut deployment, &keeper, &order, &plan, &dir, progress);
     let released = keeper
         .guard(run)
+        .await
+        .map_err(fleet_failure)
+        .flatten()
+        .map_err(told)?;
+    let kept = registration::keep(&deployment, &policy, epoch, &dir);
+    keeper
+        .guard(kept)
         .await
         .map_err(fleet_failure)
         .flatten()

@@ -5,15 +5,17 @@ use std::path::Path;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use siegel_attest::Profile;
 use siegel_fleet::binaries::{self, BuildProfile, NodeBinaries, Request};
-use siegel_fleet::cluster::Mode;
+use siegel_fleet::cluster::{Mode, RemoteLog};
 use siegel_fleet::data::{self, Dataset};
 use siegel_fleet::kills::{Bounds, KillPlan};
 use siegel_ident::Transcript;
+use siegel_rekor::LogClient;
 
 use super::SimulateArgs;
 use super::progress::Progress;
 use super::shipped::WORDS;
 use super::trouble::{binaries_failure, data_failure};
+use crate::audit_cmd::read_anchors;
 use crate::failure::{Exit, Failure};
 use crate::say::note;
 
@@ -45,7 +47,34 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Failure> {
     Ok(bytes)
 }
 
+/// The log that `--log` and `--anchors` name.
+pub(super) fn remote_log(args: &SimulateArgs) -> Result<Option<RemoteLog>, Failure> {
+    let (Some(url), Some(anchors)) = (&args.log, &args.anchors) else {
+        return Ok(None);
+    };
+    LogClient::new(url).map_err(|why| {
+        Failure::usage("bad-log", "--log", why, "for example http://127.0.0.1:8090")
+    })?;
+    let read = read_anchors(anchors)?.log;
+    read.check().map_err(|why| {
+        let at = anchors.display().to_string();
+        Failure::usage("bad-anchors", &at, why, "see `siegel audit --help`")
+    })?;
+    let remote = RemoteLog {
+        url: url.clone(),
+        anchors: read,
+    };
+    Ok(Some(remote))
+}
+
 pub(super) fn kills(args: &SimulateArgs, rounds: u64) -> Result<KillPlan, Failure> {
+    let named = |order: &str| order.starts_with("log") || order.starts_with("witness");
+    let foreign = args.kill.iter().flat_map(|orders| orders.split(';'));
+    if args.log.is_some() && foreign.map(str::trim).any(named) {
+        let message = "the log of --log, and its witnesses, are not this run's to kill";
+        let help = "leave them out, or leave --log out";
+        return Err(Failure::usage("bad-kill", "--kill", message, help));
+    }
     let bounds = Bounds {
         workers: args.workers as u32,
         kms: args.kms as u32,

@@ -4,6 +4,9 @@
 //! and exit codes are here.
 
 pub mod bundle;
+mod participation;
+mod receipt;
+pub mod registration;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -11,12 +14,14 @@ use serde::Serialize;
 use crate::failure::{Exit, Failure};
 use crate::say::say_line;
 
-/// Verify proofs: Sigstore bundles.
+/// Verify proofs: Sigstore bundles, receipts, participation.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   siegel verify bundle --bundle a.sigstore.json --key signer.pub a.txt
   siegel verify bundle --bundle policy.sigstore.json --anchors anchors.json policy.json
+  siegel verify receipt siegel-runs/1f0c9a2b7d3e4f50
+  siegel verify participation --run siegel-runs/1f0c9a2b7d3e4f50 --blob SHA256
 
 Exit 3: not verified.")]
 pub struct VerifyArgs {
@@ -28,12 +33,18 @@ pub struct VerifyArgs {
 enum VerifyCommand {
     /// Verify a Sigstore bundle about a file: of anybody, or a proof of Siegel's own
     Bundle(bundle::BundleArgs),
+    /// Verify one receipt of a key cluster, and say what it states
+    Receipt(receipt::ReceiptArgs),
+    /// Prove whether an upload was an input of a run
+    Participation(participation::ParticipationArgs),
 }
 
 /// Runs the command and prints its result. `now` is the global `--now`.
 pub fn verify(args: &VerifyArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
     match &args.command {
         VerifyCommand::Bundle(args) => bundle::bundle(args, json, now),
+        VerifyCommand::Receipt(args) => receipt::receipt(args, json, now),
+        VerifyCommand::Participation(args) => participation::participation(args, json, now),
     }
 }
 

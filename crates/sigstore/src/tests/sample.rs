@@ -18,6 +18,8 @@ pub(super) const V2: &str = "log.example.test";
 /// Index of the first entry of the v1 shard.
 pub(super) const SHARD: u64 = 1000;
 pub(super) const INTEGRATED: u64 = 1_700_000_000;
+/// The full minute before.
+pub(super) const MINUTE: u64 = 1_699_999_980;
 pub(super) const NOW: Timestamp = Timestamp(INTEGRATED + 100);
 pub(super) const KINDS: [Kind; 4] = [
     Kind::HashedRekord002,
@@ -58,6 +60,7 @@ pub(super) struct Sample {
     pub(super) bundle: Value,
     pub(super) key: SpkiKey,
     pub(super) root: String,
+    certified: bool,
 }
 
 impl World {
@@ -114,6 +117,43 @@ impl World {
 
     /// A bundle with an entry of this kind: of an envelope, or of the artifact itself.
     pub(super) fn bundle(&self, kind: Kind, envelope: bool) -> Sample {
+        self.make(kind, envelope, None)
+    }
+
+    /// The same by a certificate with this validity. Nobody signed it: for ours alone.
+    pub(super) fn certified(&self, kind: Kind, validity: (u64, u64)) -> Sample {
+        let certificate = self.certificate(validity);
+        self.make(kind, kind == Kind::Dsse001, Some(&certificate))
+    }
+
+    fn certificate(&self, (from, to): (u64, u64)) -> Vec<u8> {
+        let element = |tag: u8, content: &[u8]| {
+            let len = match content.len() {
+                short @ ..=127 => vec![short as u8],
+                long => vec![0x81, long as u8],
+            };
+            [&[tag][..], &len, content].concat()
+        };
+        // Only the seconds of one minute are told apart.
+        let time = |at: u64| element(0x17, format!("2311142213{:02}Z", at - MINUTE).as_bytes());
+        let name = element(0x30, &[]);
+        let parts = [
+            element(0xa0, &element(2, &[2])),
+            element(2, &[1]),
+            element(0x30, &[]),
+            name.clone(),
+            element(0x30, &[time(from), time(to)].concat()),
+            name,
+            self.signer.key().spki_der(),
+        ];
+        let signed = element(0x30, &parts.concat());
+        element(
+            0x30,
+            &[signed, element(0x30, &[]), element(3, &[0])].concat(),
+        )
+    }
+
+    fn make(&self, kind: Kind, envelope: bool, certificate: Option<&[u8]>) -> Sample {
         let statement = json!({
             "_type": "https://in-toto.io/Statement/v1",
             "subject": [{ "name": "a", "digest": { "sha256": Digest::of(ARTIFACT) } }],
@@ -126,7 +166,7 @@ impl World {
             false => ARTIFACT.to_vec(),
         };
         let signature = self.signer.sign(&signed);
-        let body = self.body(kind, &signed, statement.as_bytes(), &signature);
+        let body = self.body(kind, &signed, statement.as_bytes(), &signature, certificate);
         let mut bundle = json!({
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
             "verificationMaterial": {
@@ -134,6 +174,14 @@ impl World {
                 "tlogEntries": [self.entry(kind, &body)],
             },
         });
+        if let Some(certificate) = certificate {
+            let material = bundle["verificationMaterial"].as_object_mut().unwrap();
+            material.remove("publicKey");
+            material.insert(
+                "certificate".into(),
+                json!({ "rawBytes": b64(certificate) }),
+            );
+        }
         match envelope {
             true => {
                 bundle["dsseEnvelope"] = json!({
@@ -156,13 +204,30 @@ impl World {
             bundle,
             key: self.signer.key(),
             root: self.root(),
+            certified: certificate.is_some(),
         }
     }
 
-    fn body(&self, kind: Kind, signed: &[u8], statement: &[u8], signature: &[u8]) -> Vec<u8> {
-        let spki = b64(&self.signer.key().spki_der());
-        let (one, two) = spki.split_at(64);
-        let pem = format!("-----BEGIN PUBLIC KEY-----\n{one}\n{two}\n-----END PUBLIC KEY-----\n");
+    fn body(
+        &self,
+        kind: Kind,
+        signed: &[u8],
+        statement: &[u8],
+        signature: &[u8],
+        certificate: Option<&[u8]>,
+    ) -> Vec<u8> {
+        let spki = self.signer.key().spki_der();
+        let (member, label, der) = match certificate {
+            Some(certificate) => ("x509Certificate", "CERTIFICATE", certificate),
+            None => ("publicKey", "PUBLIC KEY", spki.as_slice()),
+        };
+        let text = b64(der);
+        let lines: Vec<&str> = (0..text.len())
+            .step_by(64)
+            .map(|at| &text[at..text.len().min(at + 64)])
+            .collect();
+        let lines = lines.join("\n");
+        let pem = format!("-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n");
         let pem = b64(pem.as_bytes());
         let hash = |bytes: &[u8]| json!({ "algorithm": "sha256", "value": Digest::of(bytes) });
         let spec = match kind {
@@ -172,7 +237,7 @@ impl World {
                     "content": b64(signature),
                     "verifier": {
                         "keyDetails": "PKIX_ECDSA_P256_SHA_256",
-                        "publicKey": { "rawBytes": spki },
+                        member: { "rawBytes": text },
                     },
                 },
             } }),
@@ -277,7 +342,14 @@ impl Sample {
 
     pub(super) fn verify_bytes(&self, bundle: &[u8]) -> Result<Verified, BundleError> {
         let root = TrustedRoot::parse(&self.root).unwrap();
-        let (artifact, signer) = (Artifact::Bytes(ARTIFACT), Signer::Key(&self.key));
+        let artifact = Artifact::Bytes(ARTIFACT);
+        let signer = match self.certified {
+            false => Signer::Key(&self.key),
+            true => Signer::Certificate {
+                identity: "somebody",
+                issuer: "https://example.test",
+            },
+        };
         verify_strict(bundle, &artifact, &signer, &root, NOW)
     }
 

@@ -1,5 +1,6 @@
 //! What must not verify: every mutation of a good bundle, and what other verifiers let through.
 
+mod fields;
 mod mutations;
 mod second_opinion;
 mod vectors;

@@ -1,0 +1,46 @@
+//! A mirror over HTTP.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum::routing::get;
+use tokio::net::TcpListener;
+
+use super::Mirror;
+use crate::error::RekorError;
+use crate::server::{answer, parse_digest, run};
+
+/// Serves a mirror on `listener` until `shutdown` resolves: `GET /archive/<sha256>`, as the log's own
+/// archive, and `GET /archived/<sha256>`, the signed note about these bytes.
+///
+/// # Errors
+/// [`RekorError::Io`] if the listener fails.
+pub async fn serve_mirror(
+    listener: TcpListener,
+    mirror: Arc<Mirror>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RekorError> {
+    let router = Router::new()
+        .route("/archive/{digest}", get(object))
+        .route("/archived/{digest}", get(archived))
+        .with_state(mirror);
+    run(listener, router, "serving the mirror", shutdown).await
+}
+
+async fn object(State(mirror): State<Arc<Mirror>>, Path(name): Path<String>) -> Response {
+    let found = async { mirror.get(&parse_digest(&name)?).await };
+    match found.await {
+        Ok(bytes) => answer::immutable(bytes),
+        Err(error) => answer::error(&error),
+    }
+}
+
+async fn archived(State(mirror): State<Arc<Mirror>>, Path(name): Path<String>) -> Response {
+    let found = async { mirror.archived(&parse_digest(&name)?).await };
+    match found.await {
+        Ok(note) => answer::note(note),
+        Err(error) => answer::error(&error),
+    }
+}

@@ -1,0 +1,95 @@
+//! `siegel serve mirror`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use siegel_endorse::{Endorsement, Subject};
+use siegel_ident::Digest;
+use siegel_rekor::{LogReader, Mirror, Mirroring, RekorError, serve_mirror};
+use siegel_translog::predicate;
+
+use super::{host_clock, stop, taken};
+use crate::audit_cmd::read_anchors;
+use crate::failure::{Exit, Failure};
+use crate::say::note;
+
+#[derive(Debug, Args)]
+pub(super) struct MirrorArgs {
+    /// The log that it follows
+    #[arg(long, value_name = "URL")]
+    of: String,
+    /// Anchors of that log (JSON), as for `siegel audit`: name, key, witnesses
+    #[arg(long, value_name = "FILE")]
+    anchors: PathBuf,
+    /// Its private key (PEM); made together with the state folder
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Its name in signature lines
+    #[arg(long)]
+    name: String,
+    /// Where it keeps payloads, and since when
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1:8093")]
+    listen: String,
+}
+
+pub(super) async fn serve(args: MirrorArgs) -> Result<Exit, Failure> {
+    let failed = |why: RekorError| {
+        let help = match why {
+            RekorError::StateLost { .. } => {
+                "choose a --key file and a --state folder that are not there yet"
+            }
+            _ => "",
+        };
+        Failure::failed("serve-mirror", "mirror", why, help)
+    };
+    let anchors = read_anchors(&args.anchors)?.log;
+    let log = LogReader::new(&args.of)
+        .map_err(|why| Failure::usage("bad-log", &args.of, why, "name an http:// URL"))?;
+    let with = Mirroring {
+        name: &args.name,
+        key_file: &args.key,
+        state: &args.state,
+        anchors: &anchors,
+        names: Box::new(names),
+    };
+    let mirror = Arc::new(Mirror::open(with, host_clock()).await.map_err(failed)?);
+    let listener = tokio::net::TcpListener::bind(&args.listen)
+        .await
+        .map_err(|why| taken(&args.listen, why))?;
+    note(&format!(
+        "mirror {} of {} on http://{}",
+        args.name, args.of, args.listen
+    ));
+    note(&format!(
+        "its key: {}",
+        hex::encode(mirror.named_key("").key)
+    ));
+    let served = serve_mirror(listener, Arc::clone(&mirror), stop());
+    tokio::select! {
+        served = served => served.map_err(failed)?,
+        followed = mirror.follow(&log) => followed.map_err(failed)?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// What an endorsement names by digest: whoever rebuilds needs source manifest and recipe.
+fn names(kind: &str, artifact: &[u8]) -> Vec<Digest> {
+    let endorsement = (kind == predicate::ENDORSEMENT).then(|| Endorsement::parse(artifact));
+    let Some(Ok(endorsement)) = endorsement else {
+        return Vec::new();
+    };
+    match endorsement.subject {
+        Subject::Binaries(binaries) => binaries
+            .build
+            .into_iter()
+            .flat_map(|build| [Some(build.source), build.recipe])
+            .flatten()
+            .collect(),
+        // A program is published by itself.
+        Subject::Program(_) => Vec::new(),
+    }
+}
