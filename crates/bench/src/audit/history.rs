@@ -241,7 +241,9 @@ impl Chain {
 
     fn fact(&mut self) -> Fact {
         let mut id = [0xff; 16];
-        id[..8].copy_from_slice(&self.run.to_be_bytes());
+        for (to, from) in id.iter_mut().zip(self.run.to_be_bytes()) {
+            *to = from;
+        }
         let (run, policy, fencing) = (RunId::from_bytes(id), self.policy, Fencing(1));
         match self.place {
             0 => Fact::RunRegistered {
