@@ -5,7 +5,7 @@
 //! folder's random id; the file `state` in the folder begins with that id. A copy of an old folder put
 //! in place of the present one cannot be told from it: do not restore such a folder, make a new key.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ impl KeyedFolder {
         key_file: &Path,
         dir: &Path,
     ) -> Result<(Self, Secret<32>), RekorError> {
-        let lock = lock(dir)?;
+        let lock = take_lock(dir)?;
         let key = pem::read(key_file, label)?;
         let state = read(&dir.join(STATE))?;
         let (key_name, dir_name) = (
@@ -146,15 +146,11 @@ fn born(label: &str, key_file: &Path, dir: &Path) -> Result<(Secret<32>, [u8; ID
     Ok((seed, id))
 }
 
-fn lock(dir: &Path) -> Result<File, RekorError> {
+fn take_lock(dir: &Path) -> Result<File, RekorError> {
     let failed = |e| RekorError::io("opening the state folder", dir, e);
     fs::create_dir_all(dir).map_err(failed)?;
     let lock = File::create(dir.join("lock")).map_err(failed)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(RekorError::Locked(dir.display().to_string())),
-        Err(TryLockError::Error(e)) => return Err(failed(e)),
-    }
+    crate::store::lock(&lock, dir)?;
     for entry in fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {

@@ -18,7 +18,7 @@ use siegel_translog::checkpoint::MAX_NOTE;
 
 use crate::error::RekorError;
 
-pub(crate) use lock::Lock;
+pub(crate) use lock::{Lock, lock};
 
 /// What a log keeps its data in.
 #[derive(Clone, Debug, Default)]
