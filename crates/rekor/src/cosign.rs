@@ -42,7 +42,7 @@ impl Witnesses {
     /// Witnesses at these places. Nobody is asked yet.
     ///
     /// # Errors
-    /// [`RekorError::Url`] or [`RekorError::Https`] for a place, [`RekorError::Request`] for more than
+    /// [`RekorError::Url`] for a place, [`RekorError::Request`] for more than
     /// a verifier looks at, [`RekorError::Io`].
     pub fn new(witnesses: &[WitnessAt]) -> Result<Self, RekorError> {
         if witnesses.len() > WitnessQuorum::MAX {
@@ -53,7 +53,9 @@ impl Witnesses {
             );
             return Err(RekorError::Request(why));
         }
+        // Before there is a runtime, which must not be dropped here again.
         let peers = witnesses.iter().map(|at| Peer::new(at).map(Arc::new));
+        let peers = peers.collect::<Result<_, _>>()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("log-witnesses")
@@ -64,7 +66,7 @@ impl Witnesses {
                 source,
             })?;
         Ok(Self {
-            peers: peers.collect::<Result<_, _>>()?,
+            peers,
             runtime: Some(runtime),
         })
     }

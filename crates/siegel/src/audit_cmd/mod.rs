@@ -36,8 +36,8 @@ writes those of its own log to anchors.json; an auditor of a real log gets them 
 With a state the log is followed: each audit checks that it grew from what was seen before. Once it
 has contradicted itself it stays not trustworthy, the two signed notes lie in the state's folder
 `evidence`, and only --rebaseline begins anew.
-Exit 1: the log is away, or the state is lost or damaged. Exit 2: there is no such log. Exit 3:
-verified, and not trustworthy; also a log that is damaged.")]
+Exit 1: the log is away, or the state is lost or damaged. Exit 2: there is no such log, or no state
+where --state says (the first time: --rebaseline). Exit 3: verified, and not trustworthy; also a log that is damaged.")]
 pub struct AuditArgs {
     /// The log: a URL, a log's folder, or the folder of a run
     #[arg(value_name = "URL|FOLDER")]

@@ -70,6 +70,19 @@ pub fn good_policy(path: &Path) -> Result<Policy, Failure> {
     })
 }
 
+/// Refuses files that are there and may not be replaced, before anything is done.
+pub fn absent(paths: &[&Path], force: bool) -> Result<(), Failure> {
+    match paths.iter().find(|path| !force && path.exists()) {
+        None => Ok(()),
+        Some(path) => Err(Failure::usage(
+            "cannot-write",
+            &path.display().to_string(),
+            "the file exists",
+            "choose another name for the output, or replace it with --force",
+        )),
+    }
+}
+
 /// Writes a new file; replaces one only with `force`.
 pub fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let at = path.display().to_string();

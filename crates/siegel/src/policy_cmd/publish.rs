@@ -100,7 +100,18 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         Failure::usage("bad-log", &args.log, why, "name an http:// or https:// URL")
     })?;
     let tsa = general::authority(args)?;
+    let path = |given: &Option<PathBuf>, extension: &str| {
+        let given = given.clone();
+        given.unwrap_or_else(|| args.file.with_extension(extension))
+    };
+    let (proof, out) = (
+        path(&args.proof, "proof.json"),
+        path(&args.out, "sigstore.json"),
+    );
+    // An entry in a log is for ever: what could stop us afterwards is looked at before.
+    files::absent(&[&proof, &out], args.force)?;
     let failed = |why: RekorError| Failure::failed("log", &args.log, why, "is the log running?");
+    same_log(&log, &policy, &args.log).await?;
     let statement = Statement::about(&policy.name, policy.bytes(), predicate::POLICY);
     let envelope = signer.sign(&statement).map_err(failed)?;
     let bundle = log
@@ -134,14 +145,8 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         let help = "the log's answer proves nothing: keep it, and do not use this log";
         Failure::new(Exit::NotTrustworthy, "bad-proof", &args.log, why, help).under("I1")
     })?;
-    let path = |given: &Option<PathBuf>, extension: &str| {
-        let given = given.clone();
-        given.unwrap_or_else(|| args.file.with_extension(extension))
-    };
-    let proof = path(&args.proof, "proof.json");
     files::write(&proof, &bundle, args.force)?;
     let general = general::bundle(args, &log, &tsa, &bundle, certificate).await?;
-    let out = path(&args.out, "sigstore.json");
     files::write(&out, &general.bytes, args.force)?;
     findings.extend(general.finding);
     Ok(Published {
@@ -154,6 +159,21 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         verified: anchors.is_some(),
         findings,
     })
+}
+
+/// The log at the URL calls itself what the policy demands. Whether it is that log, its key shows.
+async fn same_log(log: &LogClient, policy: &Policy, at: &str) -> Result<(), Failure> {
+    let failed = |why: RekorError| Failure::failed("log", at, why, "is the log running?");
+    let note = log.checkpoint().await.map_err(failed)?;
+    let found = note.lines().next().unwrap_or_default();
+    if found == policy.log.origin {
+        return Ok(());
+    }
+    let found: String = found.chars().take(100).collect();
+    let expected = &policy.log.origin;
+    let message = format!("this log calls itself {found:?}, the policy must stand in {expected:?}");
+    let help = "nothing was sent; publish it to its own log, or build it for this one";
+    Err(Failure::new(Exit::NotTrustworthy, "other-log", at, message, help).under("I1"))
 }
 
 fn refuse_errors(args: &PublishArgs, findings: &[Finding]) -> Result<(), Failure> {

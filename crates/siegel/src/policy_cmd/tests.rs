@@ -332,7 +332,7 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
     };
     let (url, key) = serve_log("other.example.test").await;
     let other = publish(&args(&url, Some(hex::encode(key))), NOW).await;
-    refusal(other, Exit::NotTrustworthy, "bad-proof");
+    refusal(other, Exit::NotTrustworthy, "other-log");
     let (url, _) = serve_log("log.example.test").await;
     let forged = publish(&args(&url, Some("00".repeat(32))), NOW).await;
     refusal(forged, Exit::NotTrustworthy, "bad-proof");

@@ -29,7 +29,7 @@ Examples:
       --certificate-oidc-issuer https://accounts.google.com a.txt
   siegel verify bundle --bundle a.sigstore.json --key signer.pub \\
       --trusted-root trusted_root.json sha256:a0cfc712…(64 hex digits)
-  siegel verify bundle --bundle policy.sigstore.json --anchors anchors.json policy.json
+  siegel verify bundle --bundle policy.proof.json --anchors anchors.json policy.json
 
 Who must have signed is yours to say: a certificate identity with its issuer, or a P-256 key. Without
 --trusted-root the logs and authorities of the public-good instance are trusted, as they were when

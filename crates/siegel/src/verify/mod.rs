@@ -19,7 +19,7 @@ use crate::say::say_line;
 #[command(after_help = "\
 Examples:
   siegel verify bundle --bundle a.sigstore.json --key signer.pub a.txt
-  siegel verify bundle --bundle policy.sigstore.json --anchors anchors.json policy.json
+  siegel verify bundle --bundle policy.proof.json --anchors anchors.json policy.json
   siegel verify receipt siegel-runs/1f0c9a2b7d3e4f50
   siegel verify participation --run siegel-runs/1f0c9a2b7d3e4f50 --blob SHA256
 
