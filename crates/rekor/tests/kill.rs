@@ -138,11 +138,8 @@ async fn i8_nothing_acknowledged_is_lost_by_kills_during_a_thousand_writes() {
     let mut interrupted = 0;
     for round in 0..kills {
         let (server, client) = Server::start(dir.path());
-        check(
-            &LogReader::Http(client.clone()),
-            &seen.lock().unwrap().clone(),
-        )
-        .await;
+        let told = seen.lock().unwrap().clone();
+        check(&LogReader::Http(client.clone()), &told).await;
         let before = seen.lock().unwrap().entries.len();
         let mut writes = tokio::task::JoinSet::new();
         for i in 0..WRITES {
@@ -173,7 +170,8 @@ async fn i8_nothing_acknowledged_is_lost_by_kills_during_a_thousand_writes() {
         let now = seen.lock().unwrap().entries.len();
         interrupted += usize::from(now < before + WRITES);
         let folder = FolderLog::open(dir.path()).unwrap();
-        check(&LogReader::Folder(folder), &seen.lock().unwrap().clone()).await;
+        let told = seen.lock().unwrap().clone();
+        check(&LogReader::Folder(folder), &told).await;
     }
     assert!(interrupted > 0, "no kill came in the middle of the writes");
     let (server, client) = Server::start(dir.path());

@@ -8,12 +8,14 @@ use siegel_translog::merkle::{verify_consistency, verify_inclusion};
 use super::*;
 use crate::{CosignRequest, Cosigner};
 
+/// Note text, size, and the proof from the size before.
+type Asked = (String, u64, Option<Vec<Digest>>);
+
 /// Remembers what it was asked, and answers what it is told.
 #[derive(Default)]
 struct Told {
     lines: Mutex<Vec<String>>,
-    /// Note, size, and the proof from the size before.
-    asked: Mutex<Vec<(String, u64, Option<Vec<Digest>>)>>,
+    asked: Mutex<Vec<Asked>>,
 }
 
 impl Cosigner for Told {
