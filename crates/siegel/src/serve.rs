@@ -101,8 +101,15 @@ pub fn launched(part: Launched) -> std::process::ExitCode {
     }
 }
 
-/// Serves until SIGINT or SIGTERM.
+/// Serves until SIGINT or SIGTERM. What goes wrong meanwhile is said on standard error: a witness that is
+/// away, a log that contradicts itself.
 pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
+    let speak = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false);
+    // Only a second subscriber of one process could fail.
+    let _ = speak.try_init();
     match args.part {
         Part::Log { args, .. } => log::serve(args).await,
         Part::Witness { args, .. } => witness::serve(args).await,

@@ -49,7 +49,7 @@ pub struct PublishArgs {
     pub tsa: Option<String>,
 
     /// The signing key's certificate (PEM): the general bundle then names it in place of the key, and
-    /// has a log entry of its own
+    /// has a log entry of its own, which Siegel's audit does not read, and reports
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
 
