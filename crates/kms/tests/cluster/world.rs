@@ -89,7 +89,10 @@ impl NodeProcess {
 
     fn kill(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            // Until its tasks are gone it holds its address: who comes next at this place could not listen.
+            // A paused one never lets go, and is not waited for.
+            let gone = move || runtime.shutdown_timeout(Duration::from_secs(2));
+            let _ = std::thread::spawn(gone).join();
         }
     }
 }
@@ -213,6 +216,8 @@ impl World {
         let net = self.net.clone();
         runtime.spawn(async move {
             if let Err(error) = siegel_kms::serve(platform, net).await {
+                // Says why, where a test waits for this node in vain.
+                println!("node {node} ended: {error}");
                 let _ = tell.send(error);
             }
         });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::error::RekorError;
 
 /// How often, and how long apart, a lock is tried.
-const LOCK_TRIES: u32 = 25;
+const LOCK_TRIES: u32 = 150;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Held as long as one of its clones; the system frees it when the process dies.
