@@ -83,7 +83,8 @@ pub enum QuorumError {
 impl WitnessQuorum {
     /// Most witnesses that a verifier looks at.
     pub const MAX: usize = 16;
-    const MAX_AGE: Seconds = Seconds(366 * 86_400);
+    /// The largest age that a quorum may put up with.
+    pub const MAX_AGE: Seconds = Seconds(366 * 86_400);
 
     /// No witnesses: everything signed by the log counts, whatever its age.
     pub const fn none() -> Self {

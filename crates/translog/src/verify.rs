@@ -52,11 +52,13 @@ impl LogAnchors {
         }
     }
 
-    /// The same anchors with so much more patience: for who judges afterwards.
+    /// The same anchors with so much more patience, up to the most that a quorum may have: for who
+    /// judges afterwards.
     #[must_use]
     pub fn aged(&self, more: Seconds) -> Self {
         let mut aged = self.clone();
-        aged.witnesses.max_age = Seconds(self.witnesses.max_age.0.saturating_add(more.0));
+        let age = Seconds(self.witnesses.max_age.0.saturating_add(more.0));
+        aged.witnesses.max_age = age.min(WitnessQuorum::MAX_AGE);
         aged
     }
 

@@ -163,6 +163,9 @@ fn i1_asked_for_witnesses_are_never_skipped() {
     let late = verify(&good.anchors, NOW.plus(Seconds(601)));
     assert!(matches!(late, Err(ProofError::Witnesses { stale: 2, .. })));
     verify(&good.anchors.aged(Seconds(1)), NOW.plus(Seconds(601))).unwrap();
+    // Patience has an end, and anchors stay enforceable however often they are asked for more.
+    let patient = good.anchors.aged(Seconds(u64::MAX)).aged(Seconds(u64::MAX));
+    verify(&patient, NOW.plus(Seconds(601))).unwrap();
     let mut other = good.anchors.clone();
     other.witnesses.witnesses = vec![
         TestWitness::new(3).named_key().clone(),
