@@ -12,6 +12,7 @@ mod cluster;
 mod document;
 mod evidence;
 mod genesis;
+pub mod hardware;
 mod hex_option;
 mod key_bundle;
 mod key_offer;

@@ -1,0 +1,309 @@
+//! Evidence of real TEEs: is it authentic, and does a policy accept it?
+//!
+//! Two questions, apart. [`verify`] asks only whether the vendor's hardware made this evidence. [`appraise`]
+//! asks that first, and then holds every field against [`ReferenceValues`] (I3). Pure: time is an argument,
+//! endorsements come with the evidence (I15).
+
+mod check;
+mod container;
+mod freshness;
+pub mod nitro;
+mod outcome;
+pub mod quote;
+mod rejection;
+mod rule;
+pub mod sgx;
+pub mod snp;
+pub mod tdx;
+#[cfg(test)]
+mod vectors;
+mod x509;
+
+pub use check::Check;
+pub use container::{Opened, open};
+pub use freshness::Freshness;
+pub use outcome::{Outcome, Status};
+pub use rejection::Rejection;
+pub use rule::{Field, Hex, Rule, RuleError};
+
+use serde::{Deserialize, Serialize};
+use siegel_ident::Timestamp;
+
+use outcome::Outcomes;
+
+/// Most bytes of evidence: a quote with its certificates, a Nitro document (I14).
+pub const EVIDENCE_MAX: usize = 32 * 1024;
+/// Most bytes of all endorsements without the event log (I14).
+pub const ENDORSEMENTS_MAX: usize = 256 * 1024;
+/// Most bytes of an event log (I14).
+pub const EVENT_LOG_MAX: usize = 512 * 1024;
+
+/// A kind of TEE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// AMD SEV-SNP attestation report.
+    SevSnp,
+    /// Intel TDX quote.
+    Tdx,
+    /// Intel SGX quote.
+    Sgx,
+    /// AWS Nitro attestation document.
+    AwsNitro,
+}
+
+impl Kind {
+    /// The word used in documents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SevSnp => "sev-snp",
+            Self::Tdx => "tdx",
+            Self::Sgx => "sgx",
+            Self::AwsNitro => "aws-nitro",
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Evidence as the platform gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What the presenter says it is.
+    pub kind: Kind,
+    /// The platform's own bytes.
+    pub body: Vec<u8>,
+}
+
+/// What vendors say about the platform; stapled to the evidence, so that nobody has to ask them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endorsements {
+    /// DER. SNP: VCEK or VLEK first, then ASK or ASVK, then ARK. Others carry theirs inside.
+    pub certificates: Vec<Vec<u8>>,
+    /// DER revocation lists. SNP: the ARK's.
+    pub crls: Vec<Vec<u8>>,
+    /// DCAP collateral, JSON as Intel's services and `dcap-qvl` write it.
+    pub collateral: Option<Vec<u8>>,
+    /// CCEL or TCG2 event log.
+    pub event_log: Option<Vec<u8>>,
+}
+
+/// Vendor roots, from the verifier's own configuration; a policy never chooses them (I1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustRoots {
+    /// AMD's root key of each product, by SHA-256 of the SubjectPublicKeyInfo.
+    pub amd: Vec<(snp::Product, [u8; 32])>,
+    /// Intel's SGX root CA, DER.
+    pub intel: Vec<u8>,
+    /// AWS's Nitro root certificate, by SHA-256 of its DER.
+    pub aws_nitro: [u8; 32],
+}
+
+impl TrustRoots {
+    /// The vendors' own roots: AMD's ARKs as published by its key distribution service.
+    pub fn vendors() -> Self {
+        Self {
+            amd: snp::ROOTS.to_vec(),
+            intel: quote::ROOT.to_vec(),
+            aws_nitro: nitro::ROOT_SHA256,
+        }
+    }
+}
+
+/// What is accepted, by kind. A kind without a reference value is refused; every field of a reference value
+/// is named in the file ([`Rule`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReferenceValues {
+    /// AMD SEV-SNP.
+    #[serde(default)]
+    pub sev_snp: Vec<snp::Reference>,
+    /// Intel TDX.
+    #[serde(default)]
+    pub tdx: Vec<tdx::Reference>,
+    /// Intel SGX.
+    #[serde(default)]
+    pub sgx: Vec<sgx::Reference>,
+    /// AWS Nitro Enclaves.
+    #[serde(default)]
+    pub aws_nitro: Vec<nitro::Reference>,
+}
+
+/// What this very evidence must carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The 64 bytes that the guest chose: [`crate::Binding::report_data`].
+    pub report_data: Rule<Hex<64>>,
+    /// The configuration digest, where the platform has a field for it (HOST_DATA, MRCONFIGID).
+    pub config: Rule<Hex<32>>,
+}
+
+/// Evidence that the vendor's hardware made, whatever it says. No policy was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Authentic {
+    /// An SNP report.
+    SevSnp(Box<snp::Authentic>),
+    /// A TDX quote.
+    Tdx(Box<tdx::Authentic>),
+    /// An SGX quote.
+    Sgx(Box<sgx::Authentic>),
+    /// A Nitro document.
+    AwsNitro(Box<nitro::Authentic>),
+}
+
+/// Proof that evidence was verified and appraised: [`appraise`] alone makes it (I3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Appraisal {
+    authentic: Authentic,
+    outcomes: Vec<Outcome>,
+    valid_until: Timestamp,
+}
+
+impl Appraisal {
+    /// The claims.
+    pub fn claims(&self) -> &Authentic {
+        &self.authentic
+    }
+    /// Every check with its outcome.
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+    /// The end of the earliest window: certificates, revocation lists, collateral.
+    pub fn valid_until(&self) -> Timestamp {
+        self.valid_until
+    }
+}
+
+/// Authenticity only: is this the vendor's hardware speaking? Says nothing about what runs there.
+///
+/// # Errors
+/// [`Rejection`] names the first check that failed.
+pub fn verify(
+    evidence: &Evidence,
+    endorsements: &Endorsements,
+    roots: &TrustRoots,
+    now: Timestamp,
+) -> Result<Authentic, Rejection> {
+    check_sizes(evidence, endorsements)?;
+    match evidence.kind {
+        Kind::SevSnp => snp::verify(&evidence.body, endorsements, roots, now)
+            .map(|found| Authentic::SevSnp(Box::new(found))),
+        Kind::Tdx => tdx::verify(&evidence.body, endorsements, roots, now)
+            .map(|found| Authentic::Tdx(Box::new(found))),
+        Kind::Sgx => sgx::verify(&evidence.body, endorsements, roots, now)
+            .map(|found| Authentic::Sgx(Box::new(found))),
+        Kind::AwsNitro => nitro::verify(&evidence.body, roots, now)
+            .map(|found| Authentic::AwsNitro(Box::new(found))),
+    }
+}
+
+/// The one decision about evidence of hardware: authentic, and every field as one of `references` and
+/// `expected` demand.
+///
+/// # Errors
+/// [`Rejection`]; where the evidence is authentic, with the outcome of every check against the reference value
+/// that came closest.
+pub fn appraise(
+    evidence: &Evidence,
+    endorsements: &Endorsements,
+    roots: &TrustRoots,
+    references: &ReferenceValues,
+    expected: &Expected,
+    now: Timestamp,
+) -> Result<Appraisal, Rejection> {
+    let authentic = verify(evidence, endorsements, roots, now)?;
+    let outcomes = match &authentic {
+        Authentic::SevSnp(found) => {
+            closest(evidence.kind, &references.sev_snp, |reference, outcomes| {
+                found.hold_against(reference, expected, now, outcomes);
+            })?
+        }
+        Authentic::Tdx(found) => closest(evidence.kind, &references.tdx, |reference, outcomes| {
+            found.hold_against(reference, expected, now, outcomes);
+        })?,
+        Authentic::Sgx(found) => closest(evidence.kind, &references.sgx, |reference, outcomes| {
+            found.hold_against(reference, expected, now, outcomes);
+        })?,
+        Authentic::AwsNitro(found) => closest(
+            evidence.kind,
+            &references.aws_nitro,
+            |reference, outcomes| {
+                found.hold_against(reference, expected, now, outcomes);
+            },
+        )?,
+    };
+    if let Some(failure) = outcomes.failure() {
+        return Err(Rejection {
+            check: failure.check,
+            detail: failure.detail.clone(),
+            outcomes: outcomes.into_vec(),
+        });
+    }
+    Ok(Appraisal {
+        valid_until: authentic.valid_until(),
+        outcomes: outcomes.into_vec(),
+        authentic,
+    })
+}
+
+impl Authentic {
+    /// The end of the earliest window of what vouches for it.
+    pub fn valid_until(&self) -> Timestamp {
+        match self {
+            Self::SevSnp(found) => found.valid_until(),
+            Self::Tdx(found) => found.valid_until(),
+            Self::Sgx(found) => found.valid_until(),
+            Self::AwsNitro(found) => found.valid_until(),
+        }
+    }
+}
+
+/// The outcomes against the reference value with the fewest failures.
+fn closest<R>(
+    kind: Kind,
+    references: &[R],
+    hold: impl Fn(&R, &mut Outcomes),
+) -> Result<Outcomes, Rejection> {
+    let held = references.iter().map(|reference| {
+        let mut outcomes = Outcomes::default();
+        outcomes.passed(
+            Check::Kind,
+            format!("{kind}: the policy has reference values for it"),
+        );
+        hold(reference, &mut outcomes);
+        outcomes
+    });
+    held.min_by_key(Outcomes::failures).ok_or_else(|| {
+        Rejection::new(
+            Check::Kind,
+            format!("{kind}: the policy has no reference value for it (I3)"),
+        )
+    })
+}
+
+fn check_sizes(evidence: &Evidence, endorsements: &Endorsements) -> Result<(), Rejection> {
+    let lists = endorsements
+        .certificates
+        .iter()
+        .chain(&endorsements.crls)
+        .map(Vec::len);
+    let stapled = lists.sum::<usize>() + endorsements.collateral.as_ref().map_or(0, Vec::len);
+    let event_log = endorsements.event_log.as_ref().map_or(0, Vec::len);
+    for (what, found, max) in [
+        ("evidence", evidence.body.len(), EVIDENCE_MAX),
+        ("endorsements", stapled, ENDORSEMENTS_MAX),
+        ("event log", event_log, EVENT_LOG_MAX),
+    ] {
+        if found > max {
+            return Err(Rejection::new(
+                Check::Size,
+                format!("{what}: {found} bytes, at most {max} (I14)"),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! What Intel's chain says about the platform, and what a policy may demand of it. Same for TDX and SGX.
+
+use std::fmt;
+
+use dcap_qvl::{PckCertFlag, QuoteClaims};
+use serde::{Deserialize, Serialize};
+use siegel_ident::Timestamp;
+
+use super::collateral::Dates;
+use super::framing::Authority;
+use crate::hardware::outcome::Outcomes;
+use crate::hardware::{Check, Field, Freshness, Hex, Rule};
+
+/// TCB status in Intel's words.
+pub type TcbStatus = String;
+
+/// A flag of the PCK certificate: `true`, `false`, or `undefined` where the certificate has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flag {
+    /// Set.
+    True,
+    /// Not set.
+    False,
+    /// Certificates of the processor CA carry no flags.
+    Undefined,
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::True => "true",
+            Self::False => "false",
+            Self::Undefined => "undefined",
+        })
+    }
+}
+
+impl Field for Flag {
+    const ORDERED: bool = false;
+    fn at_least(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+impl From<PckCertFlag> for Flag {
+    fn from(flag: PckCertFlag) -> Self {
+        match flag {
+            PckCertFlag::True => Self::True,
+            PckCertFlag::False => Self::False,
+            PckCertFlag::Undefined => Self::Undefined,
+        }
+    }
+}
+
+/// What was verified about the platform.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Platform {
+    pub(crate) status: String,
+    pub(crate) advisories: Vec<String>,
+    pub(crate) evaluation_number: u32,
+    pub(crate) authority: Authority,
+    pub(crate) fmspc: Hex<6>,
+    pub(crate) ppid: String,
+    pub(crate) dynamic_platform: Flag,
+    pub(crate) cached_keys: Flag,
+    pub(crate) smt: Flag,
+    pub(crate) collateral_from: Timestamp,
+    pub(crate) valid_until: Timestamp,
+}
+
+impl Platform {
+    pub(crate) fn new(claims: &QuoteClaims, dates: Dates, authority: Authority) -> Self {
+        let pck = &claims.platform.pck;
+        Self {
+            status: claims.tcb.status.to_string(),
+            advisories: claims.tcb.advisory_ids.clone(),
+            evaluation_number: claims.tcb.eval_data_number,
+            authority,
+            fmspc: Hex(pck.fmspc),
+            ppid: hex::encode(&pck.ppid),
+            dynamic_platform: pck.dynamic_platform.into(),
+            cached_keys: pck.cached_keys.into(),
+            smt: pck.smt_enabled.into(),
+            collateral_from: dates.oldest,
+            valid_until: Timestamp(claims.earliest_expiration_date),
+        }
+    }
+}
+
+/// Advisories that a policy lives with: `{ only = ["INTEL-SA-00615"] }` or `{ ignore = "why" }`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AdvisoryRule {
+    /// None but these.
+    Only(Vec<String>),
+    /// Any, for a stated reason.
+    Ignore(String),
+}
+
+/// Demands on the platform and on Intel's statements about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuoteRules {
+    /// Version of the quote (21).
+    pub version: Rule<u16>,
+    /// TCB status (23): `UpToDate`, `SWHardeningNeeded`, …
+    pub tcb_status: Rule<TcbStatus>,
+    /// Advisories (23).
+    pub advisories: AdvisoryRule,
+    /// The oldest part of the collateral must be this young (24).
+    pub collateral: Freshness,
+    /// TCB evaluation data number (24): never an older one than was seen.
+    pub tcb_evaluation_number: Rule<u32>,
+    /// `platform` or `processor` (32).
+    pub pck_ca: Rule<String>,
+    /// Family, model, stepping, platform and custom SKU (32).
+    pub fmspc: Rule<Hex<6>>,
+    /// Provisioning id of the platform (32), lower-case hexadecimal.
+    pub ppid: Rule<String>,
+    /// The platform may be extended by packages.
+    pub dynamic_platform: Rule<Flag>,
+    /// Keys are cached by Intel's registration service.
+    pub cached_keys: Rule<Flag>,
+    /// SMT is on.
+    pub smt: Rule<Flag>,
+}
+
+impl Platform {
+    pub(crate) fn hold_against(
+        &self,
+        rules: &QuoteRules,
+        version: u16,
+        now: Timestamp,
+        outcomes: &mut Outcomes,
+    ) {
+        outcomes.passed(
+            Check::QuoteSignature,
+            format!(
+                "quote, QE, PCK chain and collateral verify, valid until {}",
+                self.valid_until
+            ),
+        );
+        outcomes.rule(
+            Check::QuoteFormat,
+            "quote version",
+            &rules.version,
+            &version,
+        );
+        outcomes.rule(
+            Check::QuoteStatus,
+            "TCB status",
+            &rules.tcb_status,
+            &self.status,
+        );
+        self.advisories(&rules.advisories, outcomes);
+        let from = Some(self.collateral_from);
+        rules
+            .collateral
+            .hold(Check::QuoteCollateral, "collateral", from, now, outcomes);
+        let check = Check::QuoteCollateral;
+        outcomes.rule(
+            check,
+            "TCB evaluation data number",
+            &rules.tcb_evaluation_number,
+            &self.evaluation_number,
+        );
+        let check = Check::QuotePlatform;
+        let authority = match self.authority {
+            Authority::Platform => "platform",
+            Authority::Processor => "processor",
+        };
+        outcomes.rule(check, "PCK CA", &rules.pck_ca, &authority.to_owned());
+        outcomes.rule(check, "FMSPC", &rules.fmspc, &self.fmspc);
+        outcomes.rule(check, "PPID", &rules.ppid, &self.ppid);
+        outcomes.rule(
+            check,
+            "dynamic platform",
+            &rules.dynamic_platform,
+            &self.dynamic_platform,
+        );
+        outcomes.rule(check, "cached keys", &rules.cached_keys, &self.cached_keys);
+        outcomes.rule(check, "SMT", &rules.smt, &self.smt);
+    }
+
+    fn advisories(&self, rule: &AdvisoryRule, outcomes: &mut Outcomes) {
+        let found = self.advisories.join(", ");
+        match rule {
+            AdvisoryRule::Ignore(reason) => {
+                outcomes.ignored(
+                    Check::QuoteStatus,
+                    format!("advisories: found [{found}], wanted anything ({reason})"),
+                );
+            }
+            AdvisoryRule::Only(allowed) => {
+                let good = self.advisories.iter().all(|one| allowed.contains(one));
+                let detail = format!(
+                    "advisories: found [{found}], wanted none but [{}]",
+                    allowed.join(", ")
+                );
+                outcomes.must(Check::QuoteStatus, good, detail);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Revocation lists.
+
+use der::{Decode, Encode};
+use siegel_ident::Timestamp;
+
+use super::{Certificate, Window};
+
+/// A revocation list whose bytes are exactly the DER encoding of what was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RevocationList {
+    read: x509_cert::crl::CertificateList,
+    window: Window,
+}
+
+impl RevocationList {
+    /// Reads DER. The error says what is wrong. A list without an end of validity is refused: it could be
+    /// withheld for ever.
+    pub(crate) fn parse(der: &[u8]) -> Result<Self, String> {
+        let read = x509_cert::crl::CertificateList::from_der(der)
+            .map_err(|e| format!("not a revocation list: {e}"))?;
+        if !read.to_der().is_ok_and(|again| again == der) {
+            return Err("revocation list is not in the one DER encoding".to_owned());
+        }
+        if read.signature_algorithm != read.tbs_cert_list.signature {
+            return Err("revocation list names two signature algorithms".to_owned());
+        }
+        let next = read
+            .tbs_cert_list
+            .next_update
+            .ok_or("revocation list says no next update")?;
+        let seconds = |time: x509_cert::time::Time| Timestamp(time.to_unix_duration().as_secs());
+        let window = Window {
+            from: seconds(read.tbs_cert_list.this_update),
+            until: seconds(next),
+        };
+        Ok(Self { read, window })
+    }
+
+    /// Whether `issuer` signed it.
+    pub(crate) fn verify_issued_by(&self, issuer: &Certificate) -> Result<(), String> {
+        if self.read.tbs_cert_list.issuer != *issuer.subject() {
+            return Err(format!("revocation list is not by {}", issuer.name()));
+        }
+        let signed = self
+            .read
+            .tbs_cert_list
+            .to_der()
+            .map_err(|e| e.to_string())?;
+        issuer.verify_signature(
+            &self.read.signature_algorithm,
+            &signed,
+            self.read.signature.raw_bytes(),
+        )
+    }
+
+    /// When it was made, and when the next one is due.
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Whether a certificate of this issuer with this serial number is on it.
+    pub(crate) fn revokes(&self, serial: &[u8]) -> bool {
+        let all = self
+            .read
+            .tbs_cert_list
+            .revoked_certificates
+            .as_deref()
+            .unwrap_or_default();
+        all.iter()
+            .any(|revoked| revoked.serial_number.as_bytes() == serial)
+    }
+}
