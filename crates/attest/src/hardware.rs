@@ -164,8 +164,8 @@ pub struct Appraisal {
 }
 
 impl Appraisal {
-    /// The claims.
-    pub fn claims(&self) -> &Authentic {
+    /// The evidence and its claims.
+    pub fn authentic(&self) -> &Authentic {
         &self.authentic
     }
     /// Every check with its outcome.
@@ -251,6 +251,16 @@ pub fn appraise(
 }
 
 impl Authentic {
+    /// What the evidence says, by name: for people, and for authors of reference values.
+    pub fn claims(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::SevSnp(found) => found.claims(),
+            Self::Tdx(found) => found.claims(),
+            Self::Sgx(found) => found.claims(),
+            Self::AwsNitro(found) => found.claims(),
+        }
+    }
+
     /// The end of the earliest window of what vouches for it.
     pub fn valid_until(&self) -> Timestamp {
         match self {

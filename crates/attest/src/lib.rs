@@ -12,6 +12,7 @@ mod cluster;
 mod document;
 mod evidence;
 mod genesis;
+#[cfg(feature = "hardware")]
 pub mod hardware;
 mod hex_option;
 mod key_bundle;

@@ -222,6 +222,34 @@ impl Authentic {
         );
     }
 
+    /// What the document says, by name.
+    pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
+        const PCRS: [&str; 32] = [
+            "pcr0", "pcr1", "pcr2", "pcr3", "pcr4", "pcr5", "pcr6", "pcr7", "pcr8", "pcr9",
+            "pcr10", "pcr11", "pcr12", "pcr13", "pcr14", "pcr15", "pcr16", "pcr17", "pcr18",
+            "pcr19", "pcr20", "pcr21", "pcr22", "pcr23", "pcr24", "pcr25", "pcr26", "pcr27",
+            "pcr28", "pcr29", "pcr30", "pcr31",
+        ];
+        let document = &self.document;
+        let mut claims = vec![
+            ("module_id", document.module_id.clone()),
+            ("made_at", document.made_at().to_string()),
+            ("debug", document.is_debug().to_string()),
+        ];
+        let pcrs = document.pcrs.iter();
+        claims.extend(pcrs.filter_map(|(index, value)| {
+            Some((*PCRS.get(usize::from(*index))?, value.to_string()))
+        }));
+        for (name, value) in [
+            ("nonce", &document.nonce),
+            ("public_key", &document.public_key),
+            ("user_data", &document.user_data),
+        ] {
+            claims.extend(value.as_ref().map(|bytes| (name, hex::encode(bytes))));
+        }
+        claims
+    }
+
     /// Registers without a rule must be zero: whoever extends one means something by it.
     fn pcrs(&self, reference: &Reference, outcomes: &mut Outcomes) {
         let (pcrs, check) = (&self.document.pcrs, Check::NitroMeasurement);

@@ -66,6 +66,23 @@ impl Authentic {
         self.platform.valid_until
     }
 
+    /// What the quote says, by name.
+    pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
+        let body = &self.body;
+        let mut claims = self.platform.claims();
+        claims.extend([
+            ("quote_version", self.version.to_string()),
+            ("attributes", Hex(body.attributes).to_string()),
+            ("misc_select", body.misc_select.to_string()),
+            ("mrenclave", self.mrenclave().to_string()),
+            ("mrsigner", Hex(body.mr_signer).to_string()),
+            ("isv_prod_id", body.isv_prod_id.to_string()),
+            ("isv_svn", body.isv_svn.to_string()),
+            ("report_data", self.report_data().to_string()),
+        ]);
+        claims
+    }
+
     pub(crate) fn hold_against(
         &self,
         reference: &Reference,

@@ -66,6 +66,48 @@ impl Authentic {
     pub fn provider(&self) -> Option<&str> {
         self.chain.leaf.provider.as_deref()
     }
+    /// What the report says, by name.
+    pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
+        let report = &self.report;
+        let mut claims = vec![
+            ("product", self.product().to_string()),
+            ("report_version", report.version.to_string()),
+            ("signing_key", report.signing_key.to_string()),
+            ("measurement", report.measurement.to_string()),
+            ("host_data", report.host_data.to_string()),
+            ("report_data", report.report_data.to_string()),
+            ("guest_policy", format!("{:#x}", report.policy.0)),
+            ("debug", report.policy.debug().to_string()),
+            ("platform_info", format!("{:#x}", report.platform.0)),
+            ("vmpl", report.vmpl.to_string()),
+            ("guest_svn", report.guest_svn.to_string()),
+            ("family_id", report.family_id.to_string()),
+            ("image_id", report.image_id.to_string()),
+            ("id_key", report.id_key_digest.to_string()),
+            ("author_key", report.author_key_digest.to_string()),
+            ("report_id", report.report_id.to_string()),
+            ("migration_agent", report.report_id_ma.to_string()),
+            ("chip_id", report.chip_id.to_string()),
+            ("reported_tcb", report.reported_tcb.to_string()),
+            ("committed_tcb", report.committed_tcb.to_string()),
+            ("current_tcb", report.current_tcb.to_string()),
+            ("launch_tcb", report.launch_tcb.to_string()),
+        ];
+        let mitigations = [
+            ("launch_mitigations", report.launch_mitigations),
+            ("current_mitigations", report.current_mitigations),
+        ];
+        claims.extend(
+            mitigations
+                .into_iter()
+                .filter_map(|(name, bits)| Some((name, format!("{:#x}", bits?)))),
+        );
+        claims.extend(
+            self.provider()
+                .map(|provider| ("provider", provider.to_owned())),
+        );
+        claims
+    }
     /// The end of the earliest window of certificates and revocation list.
     pub fn valid_until(&self) -> Timestamp {
         self.chain.valid_until

@@ -86,6 +86,35 @@ impl Authentic {
         self.platform.valid_until
     }
 
+    /// What the quote says, by name.
+    pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
+        let body = &self.body;
+        let mut claims = self.platform.claims();
+        claims.extend([
+            ("quote_version", self.version.to_string()),
+            ("td_attributes", Hex(body.td_attributes).to_string()),
+            ("xfam", Hex(body.xfam).to_string()),
+            ("mrseam", Hex(body.mr_seam).to_string()),
+            ("tee_tcb_svn", Hex(body.tee_tcb_svn).to_string()),
+            ("mrtd", self.mrtd().to_string()),
+            ("rtmr0", Hex(body.rt_mr0).to_string()),
+            ("rtmr1", Hex(body.rt_mr1).to_string()),
+            ("rtmr2", Hex(body.rt_mr2).to_string()),
+            ("rtmr3", Hex(body.rt_mr3).to_string()),
+            ("mrconfigid", Hex(body.mr_config_id).to_string()),
+            ("mrowner", Hex(body.mr_owner).to_string()),
+            ("mrownerconfig", Hex(body.mr_owner_config).to_string()),
+            ("report_data", self.report_data().to_string()),
+        ]);
+        if let Some((svn, service)) = &self.newer {
+            claims.extend([
+                ("tee_tcb_svn2", svn.to_string()),
+                ("mrservicetd", service.to_string()),
+            ]);
+        }
+        claims
+    }
+
     pub(crate) fn hold_against(
         &self,
         reference: &Reference,

@@ -27,6 +27,15 @@ pub(crate) enum Authority {
     Processor,
 }
 
+impl std::fmt::Display for Authority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Platform => "platform",
+            Self::Processor => "processor",
+        })
+    }
+}
+
 /// What the frame alone says.
 pub(crate) struct Frame {
     pub(crate) authority: Authority,

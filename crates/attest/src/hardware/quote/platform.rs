@@ -127,6 +127,21 @@ pub struct QuoteRules {
 }
 
 impl Platform {
+    pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("tcb_status", self.status.clone()),
+            ("advisories", self.advisories.join(", ")),
+            ("tcb_evaluation_number", self.evaluation_number.to_string()),
+            ("pck_ca", self.authority.to_string()),
+            ("fmspc", self.fmspc.to_string()),
+            ("ppid", self.ppid.clone()),
+            ("dynamic_platform", self.dynamic_platform.to_string()),
+            ("cached_keys", self.cached_keys.to_string()),
+            ("smt", self.smt.to_string()),
+            ("collateral_from", self.collateral_from.to_string()),
+        ]
+    }
+
     pub(crate) fn hold_against(
         &self,
         rules: &QuoteRules,
@@ -166,11 +181,7 @@ impl Platform {
             &self.evaluation_number,
         );
         let check = Check::QuotePlatform;
-        let authority = match self.authority {
-            Authority::Platform => "platform",
-            Authority::Processor => "processor",
-        };
-        outcomes.rule(check, "PCK CA", &rules.pck_ca, &authority.to_owned());
+        outcomes.rule(check, "PCK CA", &rules.pck_ca, &self.authority.to_string());
         outcomes.rule(check, "FMSPC", &rules.fmspc, &self.fmspc);
         outcomes.rule(check, "PPID", &rules.ppid, &self.ppid);
         outcomes.rule(

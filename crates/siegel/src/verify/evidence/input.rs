@@ -1,0 +1,138 @@
+//! Files of the command: evidence, what is stapled to it, reference values.
+
+use std::path::Path;
+
+use base64::Engine as _;
+
+use super::{
+    Endorsements, Evidence, EvidenceArgs, Expected, Hex, ReferenceValues, Rule, hardware, hex_serde,
+};
+use crate::failure::Failure;
+use crate::policy_cmd::files;
+
+/// Most bytes of a file of reference values.
+const REFERENCE_MAX: usize = 1 << 20;
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+const END: &str = "-----END CERTIFICATE-----";
+
+/// Evidence taken out of its file.
+pub(super) struct Input {
+    pub(super) evidence: Evidence,
+    pub(super) around: usize,
+}
+
+/// Takes the evidence out of zero padding or a known wrapper.
+pub(super) fn open(file: &[u8], args: &EvidenceArgs) -> Result<Input, Failure> {
+    let opened = hardware::open(file);
+    let kind = args
+        .kind
+        .map(Into::into)
+        .or(opened.map(|opened| opened.kind));
+    let Some(kind) = kind else {
+        let at = args.file.display().to_string();
+        let message = format!(
+            "{} bytes that start like no evidence known to this build",
+            file.len()
+        );
+        return Err(Failure::usage(
+            "unknown-evidence",
+            &at,
+            message,
+            "is it hexadecimal? If you know its kind, give --kind",
+        ));
+    };
+    let (body, around) = match opened.filter(|opened| opened.kind == kind) {
+        Some(opened) => (opened.body, opened.around),
+        None => (file, 0),
+    };
+    Ok(Input {
+        evidence: Evidence {
+            kind,
+            body: body.to_vec(),
+        },
+        around,
+    })
+}
+
+/// Reads everything that is stapled.
+pub(super) fn endorsements(args: &EvidenceArgs) -> Result<Endorsements, Failure> {
+    let read = |path: &Path, what| files::read(path, what, hardware::ENDORSEMENTS_MAX);
+    let mut certificates = Vec::new();
+    for path in &args.certificates {
+        let bytes = read(path, "certificates")?;
+        match bytes.trim_ascii_start().starts_with(BEGIN.as_bytes()) {
+            true => certificates.extend(pem(&bytes, path)?),
+            false => certificates.push(bytes),
+        }
+    }
+    let crls = args
+        .crl
+        .iter()
+        .map(|path| read(path, "revocation list"))
+        .collect::<Result<_, _>>()?;
+    let collateral = args
+        .collateral
+        .as_deref()
+        .map(|path| read(path, "collateral"))
+        .transpose()?;
+    Ok(Endorsements {
+        certificates,
+        crls,
+        collateral,
+        event_log: None,
+    })
+}
+
+fn pem(bytes: &[u8], path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
+    let bad = |why: &str| {
+        Failure::usage(
+            "not-pem",
+            &path.display().to_string(),
+            why,
+            "give PEM certificates, or one in DER",
+        )
+    };
+    let text = std::str::from_utf8(bytes).map_err(|_| bad("certificates are not text"))?;
+    let blocks = text.split(BEGIN).skip(1);
+    blocks
+        .map(|block| {
+            let (body, _) = block
+                .split_once(END)
+                .ok_or_else(|| bad("a certificate has no end line"))?;
+            let body: String = body.split_whitespace().collect();
+            base64::engine::general_purpose::STANDARD
+                .decode(body)
+                .map_err(|_| bad("a certificate is not base64"))
+        })
+        .collect()
+}
+
+/// Reads reference values; what does not parse is wrong use, never a silent default (I3).
+pub(super) fn reference_values(path: &Path) -> Result<ReferenceValues, Failure> {
+    let text = files::read_text(path, "policy", REFERENCE_MAX)?;
+    toml::from_str(&text).map_err(|why| {
+        let at = path.display().to_string();
+        let help = "every field must be named: { exact = … }, { any_of = […] }, { at_least = … } or { ignore = \"why\" }";
+        Failure::usage("reference-malformed", &at, why, help).under("I3")
+    })
+}
+
+/// What this very evidence must carry; what is not given is said to be unchecked.
+pub(super) fn expected(args: &EvidenceArgs) -> Result<Expected, Failure> {
+    Ok(Expected {
+        report_data: rule(args.report_data.as_deref(), "--report-data")?,
+        config: rule(args.config.as_deref(), "--config")?,
+    })
+}
+
+fn rule<const N: usize>(text: Option<&str>, flag: &str) -> Result<Rule<Hex<N>>, Failure> {
+    let Some(text) = text else {
+        return Ok(Rule::Ignore(format!("{flag} was not given")));
+    };
+    hex_serde::decode_lower(text)
+        .map(|bytes| Rule::Exact(Hex(bytes)))
+        .ok_or_else(|| {
+            let message = format!("{flag} is not {} lower-case hexadecimal digits", 2 * N);
+            Failure::usage("bad-hex", flag, message, "")
+        })
+}
