@@ -6,6 +6,7 @@
 
 mod check;
 mod container;
+pub mod event_log;
 mod freshness;
 pub mod nitro;
 mod outcome;
@@ -224,6 +225,12 @@ pub fn appraise(
         }
         Authentic::Tdx(found) => closest(evidence.kind, &references.tdx, |reference, outcomes| {
             found.hold_against(reference, expected, now, outcomes);
+            event_log::hold(
+                endorsements.event_log.as_deref(),
+                &found.rtmrs(),
+                &reference.event_log,
+                outcomes,
+            );
         })?,
         Authentic::Sgx(found) => closest(evidence.kind, &references.sgx, |reference, outcomes| {
             found.hold_against(reference, expected, now, outcomes);

@@ -57,6 +57,10 @@ pub struct EvidenceArgs {
     #[arg(long, value_name = "FILE")]
     collateral: Option<PathBuf>,
 
+    /// TDX: event log (CCEL) that must replay to the quote's registers
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    event_log: Option<PathBuf>,
+
     /// The report data that must be bound, 64 bytes
     #[arg(long, value_name = "HEX", requires = "policy")]
     report_data: Option<String>,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::hardware::event_log::EventLogRule;
 use crate::hardware::quote::QuoteRules;
 use crate::hardware::{Field, Hex, Rule};
 
@@ -35,6 +36,8 @@ pub struct Reference {
     pub rtmr2: Rule<Hex<48>>,
     /// The running system's own (29).
     pub rtmr3: Rule<Hex<48>>,
+    /// What was extended into the registers (31).
+    pub event_log: EventLogRule,
     /// Chosen by the host at launch (30). Where a configuration digest is expected, it must be that besides.
     pub mrconfigid: Rule<Hex<48>>,
     /// Chosen by the owner (30).

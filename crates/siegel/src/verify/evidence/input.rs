@@ -75,11 +75,16 @@ pub(super) fn endorsements(args: &EvidenceArgs) -> Result<Endorsements, Failure>
         .as_deref()
         .map(|path| read(path, "collateral"))
         .transpose()?;
+    let event_log = args
+        .event_log
+        .as_deref()
+        .map(|path| files::read(path, "event log", hardware::EVENT_LOG_MAX))
+        .transpose()?;
     Ok(Endorsements {
         certificates,
         crls,
         collateral,
-        event_log: None,
+        event_log,
     })
 }
 
