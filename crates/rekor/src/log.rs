@@ -93,7 +93,7 @@ impl Log {
         })
     }
 
-    /// What a verifier would pin.
+    /// What a verifier would pin of the log alone, as [`LogKey::anchors`].
     pub fn anchors(&self) -> LogAnchors {
         self.shared.key.anchors()
     }

@@ -8,7 +8,6 @@ mod large;
 mod recovery;
 mod refusals;
 mod requests;
-mod theirs;
 mod timestamps;
 mod tls;
 
