@@ -115,6 +115,18 @@ pub enum RekorError {
         /// The client's error.
         source: reqwest::Error,
     },
+    /// The log answers so slowly that waiting for it is no use.
+    #[error(
+        "{url}: too slow, {got} bytes came in {seconds} s: try again, or another way to the log"
+    )]
+    Slow {
+        /// What was asked.
+        url: String,
+        /// Bytes of the answer.
+        got: usize,
+        /// How long they were waited for.
+        seconds: u64,
+    },
     /// The log refused.
     #[error("{url} answered {status}: {message}")]
     Refused {
@@ -163,7 +175,7 @@ impl RekorError {
         match self {
             Self::Network { source, .. } => !source.is_builder(),
             Self::Refused { status, .. } => (502..=504).contains(status),
-            Self::Busy => true,
+            Self::Busy | Self::Slow { .. } => true,
             _ => false,
         }
     }
