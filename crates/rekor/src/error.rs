@@ -108,7 +108,7 @@ pub enum RekorError {
     #[error("not a log URL: {0}")]
     Url(String),
     /// The log could not be reached, or broke off.
-    #[error("{url}: {source}")]
+    #[error("{url}: {}", cause(source))]
     Network {
         /// What was asked.
         url: String,
@@ -167,6 +167,15 @@ pub enum RekorError {
     /// A proof, note or entry of the wrong form.
     #[error(transparent)]
     Proof(#[from] ProofError),
+}
+
+/// The innermost words: the client's own only repeat the URL.
+fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
 }
 
 impl RekorError {

@@ -112,6 +112,7 @@ pub async fn serve(args: ServeArgs, json: bool) -> Result<Exit, Failure> {
     let speak = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_max_level(tracing::Level::WARN)
+        .with_target(false)
         .with_ansi(false);
     // Only a second subscriber of one process could fail.
     let _ = speak.try_init();

@@ -297,10 +297,17 @@ async fn i1_a_state_that_is_not_what_it_was_stops_the_audit() {
     assert_eq!(code(follower.audit(&[]).await), (1, "state-damaged".into()));
     let elsewhere = follower.state().join("elsewhere").display().to_string();
     let named = ["--state", &elsewhere];
+    let (exit, missing) = follower.audit(&named).await;
     assert_eq!(
-        code(follower.audit(&named).await),
-        (2, "state-missing".into())
+        (exit, &missing["error"]["code"]),
+        (2, &"state-missing".into())
     );
+    let help = missing["error"]["help"].as_str().unwrap();
+    assert!(
+        help.contains(&format!("--state {elsewhere} --rebaseline")),
+        "{help}"
+    );
+    assert!(help.contains(&liar.url), "{help}");
 
     let (exit, output) = follower.run(&["--rebaseline"]).await;
     assert_eq!(exit, 0);

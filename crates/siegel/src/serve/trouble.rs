@@ -73,7 +73,12 @@ impl Opening<'_> {
                 "name a file in a folder that exists, and a folder that can be made: both must be readable \
                  and writable by you",
             ),
-            RekorError::Proof(_) | RekorError::Request(_) => usage("bad-name", "see --help"),
+            RekorError::Proof(_) | RekorError::Request(_) => Failure::usage(
+                "bad-name",
+                "--name or --log",
+                &why,
+                "a name is one word without '+': w1.example.org",
+            ),
             RekorError::OldFormat(_) => usage("old-format", "name another folder"),
             RekorError::StateLost { .. } | RekorError::KeyLost { .. } => Failure::failed(
                 "state-lost",
@@ -82,6 +87,12 @@ impl Opening<'_> {
                 "choose a --key file and a --state folder that are not there yet",
             )
             .under("I1"),
+            RekorError::Damaged(_) => Failure::failed(
+                "damaged",
+                &at,
+                &why,
+                "is --key the key that this folder was made with? Else restore the folder",
+            ),
             _ => Failure::failed(&format!("serve-{part}"), &at, &why, ""),
         }
     }
