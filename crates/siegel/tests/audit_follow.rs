@@ -282,6 +282,22 @@ async fn i1_witnesses_are_held_against_the_auditors_clock() {
         let stale = findings(&report, "error").contains(&"checkpoint-stale".to_owned());
         assert!(code == 3 && stale == (n == 2), "{report}");
     }
+    // Twice is no better than once: it is a fault.
+    let twice = Witness::new(2).cosign(&note, NOW.plus(Seconds(1)));
+    liar.lie(move |path, body| {
+        Some(if path == CHECKPOINT {
+            twice.clone().into_bytes()
+        } else {
+            body
+        })
+    });
+    let (code, report) = follower.audit(&["--now", &NOW.to_string()]).await;
+    let errors = findings(&report, "error");
+    assert_eq!(code, 3);
+    assert!(
+        errors.contains(&"cosignature-invalid".to_owned()),
+        "{errors:?}"
+    );
 }
 
 /// I1. Lost, damaged, given up: never a first audit by itself.

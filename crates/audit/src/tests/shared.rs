@@ -307,6 +307,12 @@ async fn i1_a_publishers_certificate_is_the_publishers() {
         .find(|f| f.id == "entry-with-certificate");
     assert_eq!(note.unwrap().severity, Severity::Info);
 
+    // A publisher's key is no cluster's, under a certificate neither.
+    let (publishers, own) = (&scene.author, Scene::new());
+    under_certificate(&own, publishers, predicate::RECEIPT, true).await;
+    let alarms = audited(&own, &anchors, false).await.report;
+    assert_eq!(errors(&alarms), ["receipt-unreadable", "unknown-signer"]);
+
     // What it says must be there and make sense; its signature must be good.
     under_certificate(&scene, &scene.author, predicate::POLICY, true).await;
     assert_eq!(
