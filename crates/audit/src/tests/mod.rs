@@ -9,6 +9,7 @@ mod log;
 mod offers;
 mod receipts;
 mod search;
+mod shared;
 
 use siegel_policy::Severity;
 

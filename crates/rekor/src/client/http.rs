@@ -11,6 +11,7 @@ use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
 
+use super::pace::Pace;
 use super::tls;
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
@@ -20,6 +21,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// First and longest pause while the log is away.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest that any request takes.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// How this client names itself.
@@ -31,6 +33,7 @@ pub struct LogClient {
     base: Url,
     client: Client,
     patience: Duration,
+    pace: Pace,
     pub(super) log_id: Option<Digest>,
 }
 
@@ -58,6 +61,7 @@ impl LogClient {
             base,
             client,
             patience: Duration::ZERO,
+            pace: Pace::LEAST,
             log_id: None,
         })
     }
@@ -68,6 +72,13 @@ impl LogClient {
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Puts up with this pace.
+    #[cfg(test)]
+    pub(crate) fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
         self
     }
 
@@ -307,12 +318,28 @@ impl LogClient {
             url: url.to_owned(),
             source,
         };
-        let mut response = request.send().await.map_err(network)?;
+        let (client, request) = request.build_split();
+        let request = request.map_err(network)?;
+        // What is written takes its time before there is an answer; what is read is there already.
+        let reads = *request.method() == Method::GET;
+        let begun = Instant::now();
+        let sent = client.execute(request);
+        let mut response = match reads {
+            true => self.pace.keep(url, begun, 0, sent).await?,
+            false => sent.await,
+        }
+        .map_err(network)?;
+        let begun = if reads { begun } else { Instant::now() };
         let status = response.status();
         let index = response.headers().get("x-log-index");
         let index = index.and_then(|index| index.to_str().ok()?.parse().ok());
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(network)? {
+        loop {
+            let chunk = response.chunk();
+            let chunk = self.pace.keep(url, begun, bytes.len(), chunk).await?;
+            let Some(chunk) = chunk.map_err(network)? else {
+                break;
+            };
             bytes.extend_from_slice(&chunk);
             if bytes.len() > max {
                 return Err(RekorError::TooLong {

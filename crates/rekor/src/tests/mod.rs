@@ -8,6 +8,8 @@ mod large;
 mod recovery;
 mod refusals;
 mod requests;
+mod slow;
+mod theirs;
 mod timestamps;
 mod tls;
 

@@ -43,6 +43,19 @@ pub(super) fn is_url(log: &str) -> bool {
     log.contains("://")
 }
 
+/// A file or folder that is named must be there; whether a URL answers is for the audit to say.
+pub(super) fn observers_are_there(observers: &[String]) -> Result<(), Failure> {
+    let named = observers.iter().filter(|observer| !is_url(observer));
+    for observer in named {
+        std::fs::metadata(observer).map_err(|why| {
+            let message = format!("there is no observer {observer}: {why}");
+            let help = "name a file with a signed note, a log's folder, or a URL";
+            Failure::usage("no-such-observer", observer, message, help)
+        })?;
+    }
+    Ok(())
+}
+
 /// The trust anchors in a file.
 pub fn read_anchors(path: &Path) -> Result<AuditAnchors, Failure> {
     let at = path.display().to_string();
