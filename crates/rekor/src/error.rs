@@ -108,7 +108,7 @@ pub enum RekorError {
     #[error("not a log URL: {0}")]
     Url(String),
     /// The log could not be reached, or broke off.
-    #[error("{url}: {source}")]
+    #[error("{url}: {}", cause(source))]
     Network {
         /// What was asked.
         url: String,
@@ -155,6 +155,15 @@ pub enum RekorError {
     /// A proof, note or entry of the wrong form.
     #[error(transparent)]
     Proof(#[from] ProofError),
+}
+
+/// What is at the bottom of it: the client's own words only repeat the URL.
+fn cause(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
 }
 
 impl RekorError {

@@ -8,7 +8,7 @@ use siegel_ident::{BlobDigest, ClusterId, Digest, InputRoot, PolicyDigest, RunId
 use siegel_participation::{MAX_BLOBS, Participation, ParticipationError};
 use siegel_policy::Utc;
 
-use super::registration::{Anchors, FOLDER, INPUTS, RECEIPT, read_receipt, refused};
+use super::registration::{Anchors, FOLDER, INPUTS, RECEIPT, read_receipt, refused, run_folder};
 use super::{Outcome, print};
 use crate::failure::{Exit, Failure};
 use crate::policy_cmd::{clock, files};
@@ -47,16 +47,16 @@ pub struct ParticipationArgs {
     #[arg(long, value_name = "FILE", group = "source")]
     pub proof: Option<PathBuf>,
 
-    /// The receipt's log bundle [default: receipt.proof.json beside the receipt]
-    #[arg(long, value_name = "FILE", requires = "receipt")]
+    /// With --receipt: its log bundle [default: receipt.proof.json beside the receipt]
+    #[arg(long, value_name = "FILE", requires = "receipt", conflicts_with_all = ["run", "proof"])]
     pub receipt_proof: Option<PathBuf>,
 
-    /// The cluster's genesis [default: genesis.json beside the receipt]
-    #[arg(long, value_name = "FILE", requires = "receipt")]
+    /// With --receipt: the cluster's genesis [default: genesis.json beside the receipt]
+    #[arg(long, value_name = "FILE", requires = "receipt", conflicts_with_all = ["run", "proof"])]
     pub genesis: Option<PathBuf>,
 
-    /// The run's list of inputs, as the depot stores it: sorted digests of 32 bytes each
-    #[arg(long, value_name = "FILE", requires = "receipt")]
+    /// With --receipt: the run's list of inputs, as the depot stores it: sorted digests of 32 bytes each
+    #[arg(long, value_name = "FILE", requires = "receipt", conflicts_with_all = ["run", "proof"])]
     pub inputs: Option<PathBuf>,
 
     /// Your trust anchors (JSON), as for `siegel audit` [default: those in the folder of a run]
@@ -96,6 +96,9 @@ pub fn participation(
     json: bool,
     now: Option<u64>,
 ) -> Result<Exit, Failure> {
+    if let Some(run) = &args.run {
+        run_folder(run)?;
+    }
     let anchors = Anchors::read(args.anchors.as_deref(), args.run.as_deref())?;
     let (document, at) = document(args)?;
     let blob = document.blob;
@@ -110,7 +113,7 @@ pub fn participation(
     let answer = answer.map_err(|why| refused(&why, &at))?;
     if let Some(path) = &args.write {
         let bytes = document.to_bytes().map_err(|why| refused(&why, &at))?;
-        files::write(path, &bytes, false)?;
+        files::write_new(path, &bytes)?;
     }
     let receipt = &answer.receipt;
     let outcome = Answer {
@@ -158,7 +161,7 @@ fn document(args: &ParticipationArgs) -> Result<(Participation, PathBuf), Failur
 }
 
 fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
-    files::read(path, "list of inputs", MAX_BLOBS as usize * Digest::LEN)
+    files::read_any(path, "list of inputs", MAX_BLOBS as usize * Digest::LEN)
 }
 
 fn missing(option: &str) -> Failure {

@@ -9,10 +9,10 @@ use siegel_ident::{ReceiptDigest, Timestamp};
 use siegel_ledger::{Fact, Receipt};
 use siegel_policy::Utc;
 
-use super::registration::{Anchors, FOLDER, RECEIPT, read_receipt};
+use super::registration::{Anchors, FOLDER, RECEIPT, read_receipt, run_folder};
 use super::{Outcome, print};
 use crate::failure::{Exit, Failure};
-use crate::policy_cmd::clock;
+use crate::policy_cmd::{clock, files};
 
 /// Verify one receipt of a key cluster, offline, and say in words what it states.
 #[derive(Debug, Args)]
@@ -62,9 +62,16 @@ struct Verified {
 pub fn receipt(args: &ReceiptArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
     let run = args.receipt.is_dir().then_some(args.receipt.as_path());
     let path = match run {
-        Some(run) => run.join(FOLDER).join(RECEIPT),
+        Some(run) => {
+            run_folder(run)?;
+            run.join(FOLDER).join(RECEIPT)
+        }
         None => args.receipt.clone(),
     };
+    // Before the anchors: what is not there has none.
+    if let Err(why) = path.metadata() {
+        return Err(files::cannot_read(&path, "receipt", &why));
+    }
     let anchors = Anchors::read(args.anchors.as_deref(), run)?;
     let logged = read_receipt(&path, args.proof.as_deref(), args.genesis.as_deref())?;
     let verified = anchors.verify(&logged, &path, clock(now)?)?;
