@@ -29,7 +29,11 @@ Examples:
 
 A device knows the digest of what it uploads. The folder of a simulation lists ten such digests in
 registration/uploads.txt. Exit 0: proved, either way. Exit 3: the evidence does not hold, which says
-neither the one nor the other.")]
+neither the one nor the other.
+
+The receipt's proof is of the moment in which it was made; `siegel verify receipt --help` says how to make it
+fresh, or to judge it as of then. With --run, all files are those of the folder; to give others,
+name each with --receipt, --inputs, --receipt-proof and --genesis.")]
 pub struct ParticipationArgs {
     /// The upload: SHA-256 of the sealed bytes
     #[arg(long, value_name = "SHA256", required_unless_present = "proof")]

@@ -23,7 +23,11 @@ Examples:
   siegel verify receipt r.json --proof r.proof.json --genesis g.json --anchors anchors.json --json
 
 Checked: the genesis makes a cluster in your anchors, its key signed the receipt, and the log in your
-anchors has it. Exit 3: not verified.")]
+anchors has it. Exit 2: wrong use, or a file that cannot be read. Exit 3: not verified.
+
+A proof is of the moment in which it was made, and it is too old when its witnesses' cosignatures are older
+than your anchors allow (max_age). --now SECONDS judges it as of an earlier time. To make it fresh, send
+the same entry to the log again (POST /api/v2/log/entries): it answers with a proof of now.")]
 pub struct ReceiptArgs {
     /// The receipt's body (canonical JSON), or the folder of a run: the receipt of its registration
     #[arg(value_name = "FILE|RUN")]

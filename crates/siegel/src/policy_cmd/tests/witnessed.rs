@@ -35,7 +35,7 @@ fn witnesses() -> [TestWitness; 2] {
 }
 
 /// A log with these witnesses, and anchors that require both, in `anchors.json`.
-async fn witnessed_log(folder: &Folder) -> (String, Arc<Two>) {
+async fn witnessed_log(folder: &Folder) -> (String, Log, Arc<Two>) {
     let key = LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap();
     let anchors = LogAnchors {
         witnesses: TestWitness::quorum(&witnesses(), 2, Seconds(3_600)),
@@ -48,8 +48,9 @@ async fn witnessed_log(folder: &Folder) -> (String, Arc<Two>) {
     let log = Log::open_with(&Storage::Memory, key, Arc::clone(&two) as _).unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(siegel_rekor::serve(listener, log, std::future::pending()));
-    (url, two)
+    let serving = siegel_rekor::serve(listener, log.clone(), std::future::pending());
+    tokio::spawn(serving);
+    (url, log, two)
 }
 
 fn put_anchors(folder: &Folder, anchors: &LogAnchors) {
@@ -83,7 +84,7 @@ async fn size(url: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn i1_publish_waits_for_the_witnesses_of_its_anchors() {
     let folder = Folder::new().built();
-    let (url, two) = witnessed_log(&folder).await;
+    let (url, log, two) = witnessed_log(&folder).await;
     let args = args(&folder, &url);
     let refused = publish_within(&args, NOW, SOON).await.unwrap_err();
     assert_eq!((refused.exit, &*refused.code), (1, "unwitnessed"));
@@ -98,6 +99,7 @@ async fn i1_publish_waits_for_the_witnesses_of_its_anchors() {
     let back = async {
         tokio::time::sleep(SOON).await;
         two.second.store(true, Ordering::SeqCst);
+        log.refresh().await.unwrap();
     };
     let patient = publish_within(&args, NOW, Duration::from_secs(20));
     let (published, ()) = tokio::join!(patient, back);
@@ -117,7 +119,7 @@ fn ids(published: &super::super::publish::Published) -> Vec<&str> {
 #[tokio::test]
 async fn i1_publish_takes_only_anchors_that_it_can_hold_to() {
     let folder = Folder::new().built();
-    let (url, _) = witnessed_log(&folder).await;
+    let (url, _, _) = witnessed_log(&folder).await;
     let good = LogKey::from_seed(ORIGIN, &Secret::new([5; 32]))
         .unwrap()
         .anchors();
