@@ -31,6 +31,7 @@ const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug)]
 pub struct LogClient {
     base: Url,
+    archive: Url,
     client: Client,
     patience: Duration,
     pace: Pace,
@@ -58,6 +59,7 @@ impl LogClient {
     fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
         let (base, client) = client_of(url, root)?;
         Ok(Self {
+            archive: base.clone(),
             base,
             client,
             patience: Duration::ZERO,
@@ -91,6 +93,21 @@ impl LogClient {
         self
     }
 
+    /// Archives at another URL: for a Rekor v2 that has no archive beside it. `GET` and `PUT` of
+    /// `archive/SHA256` below it are an archive.
+    ///
+    /// # Errors
+    /// [`RekorError::Url`].
+    pub fn with_archive(mut self, url: &str) -> Result<Self, RekorError> {
+        self.archive = Self::new(url)?.base;
+        Ok(self)
+    }
+
+    /// The URL that has the archive below it: the log's, if not said otherwise.
+    pub fn archive_url(&self) -> &str {
+        self.archive.as_str()
+    }
+
     /// The log's URL.
     pub fn url(&self) -> &str {
         self.base.as_str()
@@ -110,11 +127,26 @@ impl LogClient {
         key: &SpkiKey,
         payload: &[u8],
     ) -> Result<Vec<u8>, RekorError> {
+        self.archive(envelope, key, payload).await?;
+        let entry = self.submit(envelope, key).await?;
+        Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
+    }
+
+    /// Archives the payload and the signed bytes, without logging anything: the first half of
+    /// [`Self::publish`].
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn archive(
+        &self,
+        envelope: &Envelope,
+        key: &SpkiKey,
+        payload: &[u8],
+    ) -> Result<(), RekorError> {
         envelope.verify(key)?;
         self.archive_put(payload).await?;
         self.archive_put(&envelope.pae()).await?;
-        let entry = self.submit(envelope, key).await?;
-        Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
+        Ok(())
     }
 
     /// Logs an envelope. The same envelope again returns the entry that is there, also where the log
@@ -215,7 +247,8 @@ impl LogClient {
             });
         }
         let digest = Digest::of(bytes);
-        let (url, request) = self.request(Method::PUT, &format!("archive/{digest}"))?;
+        let (url, request) =
+            self.request_at(&self.archive, Method::PUT, &format!("archive/{digest}"))?;
         self.bytes(&url, request.body(bytes.to_vec()), MAX_ENTRY)
             .await?;
         Ok(digest)
@@ -226,7 +259,8 @@ impl LogClient {
     /// # Errors
     /// [`RekorError::NotFound`], [`RekorError::OtherBytes`]; any error of the network or log.
     pub async fn archive_get(&self, digest: &Digest) -> Result<Vec<u8>, RekorError> {
-        let (url, request) = self.request(Method::GET, &format!("archive/{digest}"))?;
+        let (url, request) =
+            self.request_at(&self.archive, Method::GET, &format!("archive/{digest}"))?;
         let bytes = self.bytes(&url, request, MAX_ARCHIVED).await?;
         same_bytes(digest, &bytes)?;
         Ok(bytes)
@@ -277,8 +311,16 @@ impl LogClient {
         method: Method,
         path: &str,
     ) -> Result<(String, RequestBuilder), RekorError> {
-        let url = self
-            .base
+        self.request_at(&self.base, method, path)
+    }
+
+    fn request_at(
+        &self,
+        base: &Url,
+        method: Method,
+        path: &str,
+    ) -> Result<(String, RequestBuilder), RekorError> {
+        let url = base
             .join(path)
             .map_err(|e| RekorError::Url(e.to_string()))?;
         Ok((url.to_string(), self.client.request(method, url)))

@@ -9,7 +9,6 @@ mod recovery;
 mod refusals;
 mod requests;
 mod slow;
-mod theirs;
 mod timestamps;
 mod tls;
 

@@ -7,6 +7,7 @@ use siegel_ident::Digest;
 
 use super::AuditArgs;
 use crate::failure::Failure;
+use crate::policy_cmd::files;
 
 /// Largest anchors file, in bytes.
 const ANCHORS_MAX: usize = 1 << 20;
@@ -60,16 +61,7 @@ pub(super) fn observers_are_there(observers: &[String]) -> Result<(), Failure> {
 pub fn read_anchors(path: &Path) -> Result<AuditAnchors, Failure> {
     let at = path.display().to_string();
     let help = "see `siegel audit --help`";
-    let bytes = std::fs::read(path)
-        .map_err(|why| Failure::usage("cannot-read", &at, format!("anchors: {why}"), help))?;
-    if bytes.len() > ANCHORS_MAX {
-        return Err(Failure::usage(
-            "bad-anchors",
-            &at,
-            "the anchors file is over 1 MiB",
-            help,
-        ));
-    }
+    let bytes = files::read(path, "anchors file", ANCHORS_MAX)?;
     serde_json::from_slice(&bytes)
         .map_err(|why| Failure::usage("bad-anchors", &at, format!("anchors: {why}"), help))
 }
