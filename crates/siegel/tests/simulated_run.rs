@@ -5,10 +5,15 @@
 mod common;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use common::{pem, siegel, verdict};
 use serde_json::json;
+use siegel_ident::{Seconds, Secret, Timestamp};
+use siegel_rekor::{CosignRequest, Cosigner, Log, LogKey, Storage};
+use siegel_translog::LogAnchors;
+use siegel_translog::testing::TestWitness;
 
 /// All parts in this process; nothing is downloaded, nothing listens beyond loopback.
 fn simulate(out: &Path, more: &[&str]) -> (i32, serde_json::Value) {
@@ -17,8 +22,7 @@ fn simulate(out: &Path, more: &[&str]) -> (i32, serde_json::Value) {
     verdict(&[&args[..], &["--out", &out], more].concat())
 }
 
-/// I1, I2. Catches a run whose own anchors refuse its log or its proofs (as when they are aged beyond
-/// what a quorum may have), files of one run that do not fit together, and a proof that only its
+/// I1, I2. Catches a run whose own anchors refuse its log or its proofs, files of one run that do not fit together, and a proof that only its
 /// maker can verify.
 #[test]
 fn i1_a_simulated_run_passes_its_audit_and_every_check() {
@@ -123,6 +127,55 @@ fn options_and_files(run: &Path, blob: &str) {
     let nowhere = run.join("absent/mine.json").display().to_string();
     let args = [&asked[..], &["--run", &folder, "--write", &nowhere]].concat();
     refused(&args, "cannot-write", &nowhere);
+}
+
+/// Two witnesses that cosign whatever they see.
+struct Both;
+
+impl Cosigner for Both {
+    fn cosign(&self, request: CosignRequest<'_>) -> Vec<String> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = Timestamp(now.unwrap().as_secs());
+        let text = request.note.split_inclusive("\n\n").next().unwrap();
+        let text = text.strip_suffix('\n').unwrap();
+        let lines = [1, 2].map(|n| TestWitness::new(n).cosign(text, now));
+        lines.map(|line| line.trim_end().to_owned()).to_vec()
+    }
+}
+
+/// I1. The same over a log that somebody else runs, with verifiers who have much patience already. Catches
+/// anchors for later that are aged beyond what a quorum may have: they refuse themselves.
+#[tokio::test(flavor = "multi_thread")]
+async fn i1_a_run_over_a_patient_log_passes_its_audit_too() {
+    let key = LogKey::from_seed("log.example.test", &Secret::new([9; 32])).unwrap();
+    let witnesses = [1, 2].map(TestWitness::new);
+    let anchors = LogAnchors {
+        witnesses: TestWitness::quorum(&witnesses, 2, Seconds(30 * 86_400)),
+        ..key.anchors()
+    };
+    let log = Log::open_with(&Storage::Memory, key, Arc::new(Both)).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = tokio::spawn(siegel_rekor::serve(listener, log, std::future::pending()));
+
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let mine = at("mine.json");
+    std::fs::write(&mine, json!({ "log": anchors }).to_string()).unwrap();
+    let run = dir.path().join("run");
+    let log = ["--log", &url, "--anchors", &mine];
+    let (exit, said) = tokio::task::block_in_place(|| simulate(&run, &log));
+    assert_eq!((exit, &said["verdict"]), (0, &json!("good")), "{said}");
+    let (theirs, state) = (at("run/anchors.json"), at("state"));
+    let args = ["audit", &url, "--anchors", &theirs, "--state", &state];
+    let args = [&args[..], &["--rebaseline"]].concat();
+    let (exit, said) = tokio::task::block_in_place(|| verdict(&args));
+    assert_eq!((exit, &said["verdict"]), (0, &json!("good")), "{said}");
+    let (proof, policy) = (at("run/policy.proof.json"), at("run/policy.json"));
+    let args = ["verify", "bundle", "--bundle", &proof, "--anchors", &theirs];
+    let (exit, said) = verdict(&[&args[..], &[&policy]].concat());
+    assert_eq!(exit, 0, "{said}");
+    serving.abort();
 }
 
 /// Catches a dead log that is waited for as one that restarts, one that starts a run all the same, and a
