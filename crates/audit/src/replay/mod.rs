@@ -176,7 +176,7 @@ impl Replay {
         findings.info(CERTIFIED, message);
         named.into_iter().for_each(|finding| findings.add(finding));
         let mut read = Reader { index, findings };
-        match kind {
+        let _ = match kind {
             Kind::Policy(parsed) => read.parsed("policy", "I2", parsed).map(drop),
             Kind::Genesis(parsed) => read.parsed("genesis", "I2", parsed).map(drop),
             Kind::Receipt(parsed) => read.parsed("receipt", "I17", parsed).map(drop),
@@ -184,7 +184,10 @@ impl Replay {
             Kind::KeyOffer(parsed) => read.parsed("key offer", "I2", parsed).map(drop),
             Kind::Nonce(parsed) => read.parsed("nonce", "I2", parsed).map(drop),
             Kind::Program => None,
-            Kind::Other(kind) => Some(world.unknown_kind(index, kind)),
+            Kind::Other(kind) => {
+                world.unknown_kind(index, kind);
+                None
+            }
         };
     }
 

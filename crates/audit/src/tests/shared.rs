@@ -115,6 +115,7 @@ fn another_policy(scene: &Scene) -> Vec<u8> {
 #[tokio::test]
 async fn i1_what_concerns_us_alarms_in_a_shared_log_as_well() {
     type Who = fn(&Scene) -> &Signer;
+    type What = fn(&Scene) -> Vec<u8>;
     /// What is in the archive.
     enum There {
         All,
@@ -124,8 +125,8 @@ async fn i1_what_concerns_us_alarms_in_a_shared_log_as_well() {
     use There::{All, Nothing, Statement};
     let (author, cluster, endorser): (Who, Who, Who) =
         (|s| &s.author, |s| &s.cluster, |s| &s.endorser);
-    let x: fn(&Scene) -> Vec<u8> = |_| b"x".to_vec();
-    let entries: [(&str, Who, &str, fn(&Scene) -> Vec<u8>, There, &str); 9] = [
+    let x: What = |_| b"x".to_vec();
+    let entries: [(&str, Who, &str, What, There, &str); 9] = [
         (
             "ours",
             stranger,
