@@ -31,7 +31,7 @@ pub enum OperatorError {
         /// What was being done.
         errand: &'static str,
         /// What is missing.
-        source: siegel_translog::ProofError,
+        source: Box<siegel_translog::ProofError>,
         /// How long was waited.
         waited_s: u64,
         /// The names of the witnesses that are lacking.

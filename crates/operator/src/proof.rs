@@ -114,7 +114,7 @@ impl LogView {
             Witnessed::Aging => Ok(late),
             Witnessed::Lacking(source) if late => Err(OperatorError::Unwitnessed {
                 errand,
-                source,
+                source: Box::new(source),
                 waited_s: self.patience.as_secs(),
                 missing: self.missing(note),
             }),
