@@ -9,6 +9,7 @@ mod log;
 mod offers;
 mod receipts;
 mod search;
+mod tiles;
 
 use siegel_policy::Severity;
 
