@@ -3,6 +3,7 @@
 mod opened;
 mod whole;
 
+use whole::check_tiles;
 pub(crate) use whole::{check_tree, read_all};
 
 use siegel_ident::{Digest, Timestamp};
@@ -144,6 +145,9 @@ impl<'a> Audit<'a> {
         let reading = read_all(log, checkpoint, under, counts, replay, &mut findings).await?;
         check_tree(&reading.tree, checkpoint, anchors, &mut findings);
         let tree = reading.is_whole(checkpoint).then_some(&reading.tree);
+        if let Some(tree) = tree {
+            check_tiles(log, tree, &mut findings).await?;
+        }
         let caught = self
             .state
             .and_then(|state| state.contradiction(&shown, tree));

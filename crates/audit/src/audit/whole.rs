@@ -60,6 +60,30 @@ pub(crate) async fn read_all(
     Ok(reading)
 }
 
+/// The log's hash tiles are those of its entries, so that a proof can be made for each (I1).
+pub(crate) async fn check_tiles(
+    log: &LogReader,
+    tree: &Tree,
+    findings: &mut Findings,
+) -> Result<(), AuditError> {
+    let tiles = read::tiles(log, tree).await?;
+    if let Some(names) = tiles.wrong.names() {
+        let message = format!(
+            "not the hashes of the log's entries, though the checkpoint is theirs: {names}; proofs \
+             from such tiles do not hold"
+        );
+        findings.error("tile-wrong", "I1", message);
+    }
+    if let Some(names) = tiles.missing.names() {
+        let message = format!(
+            "hash tiles that the checkpoint covers are not there: {names}; what is under them \
+             cannot be proved"
+        );
+        findings.error("tile-missing", "I1", message);
+    }
+    Ok(())
+}
+
 /// The entries are exactly those that the checkpoint covers, and the log grew from every state
 /// that it showed before (I1).
 pub(crate) fn check_tree(

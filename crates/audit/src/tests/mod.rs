@@ -10,6 +10,7 @@ mod offers;
 mod receipts;
 mod search;
 mod shared;
+mod tiles;
 
 use siegel_policy::Severity;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use siegel_ident::Digest;
 use siegel_translog::checkpoint::MAX_NOTE;
-use siegel_translog::tiles::{Level, MAX_ENTRIES, WIDTH, parse_entries};
+use siegel_translog::tiles::{Level, MAX_ENTRIES, MAX_HASHES, WIDTH, parse_entries};
 use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
@@ -276,7 +276,7 @@ impl LogClient {
             index,
             width,
         };
-        let (url, bytes) = self.tile(tile, MAX_ENTRIES).await?;
+        let (_, url, bytes) = self.tile(tile, MAX_ENTRIES).await?;
         parse_entries(&bytes)
             .filter(|list| list.len() as u64 >= width)
             .ok_or_else(|| RekorError::Answer {
@@ -285,25 +285,39 @@ impl LogClient {
             })
     }
 
-    /// A tile, at least as wide as asked for, and where it is.
+    /// The bytes of a hash tile, unverified, and the tile that was found: this one, or the full one
+    /// at its place.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`]; [`RekorError::TooLong`]; any error of the network or log.
+    pub async fn hash_tile(&self, tile: TilePath) -> Result<(TilePath, Vec<u8>), RekorError> {
+        let (found, _, bytes) = self.tile(tile, MAX_HASHES).await?;
+        Ok((found, bytes))
+    }
+
+    /// A tile, at least as wide as asked for, which one it is, and where.
     pub(super) async fn tile(
         &self,
         tile: TilePath,
         max: usize,
-    ) -> Result<(String, Vec<u8>), RekorError> {
-        match self.get_tile(&tile, max).await {
+    ) -> Result<(TilePath, String, Vec<u8>), RekorError> {
+        match self.get_tile(tile, max).await {
             // Logs may drop a partial tile once the full one is there.
             Err(RekorError::NotFound(_)) if tile.width < WIDTH => {
-                self.get_tile(&tile.full(), max).await
+                self.get_tile(tile.full(), max).await
             }
             other => other,
         }
     }
 
-    async fn get_tile(&self, tile: &TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+    async fn get_tile(
+        &self,
+        tile: TilePath,
+        max: usize,
+    ) -> Result<(TilePath, String, Vec<u8>), RekorError> {
         let (url, request) = self.request(Method::GET, &format!("api/v2/tile/{tile}"))?;
         let bytes = self.bytes(&url, request, max).await?;
-        Ok((url, bytes))
+        Ok((tile, url, bytes))
     }
 
     pub(super) fn request(
