@@ -2,9 +2,10 @@
 
 use std::io::Cursor;
 
-use siegel_depot::{Store, StoreFull};
+use siegel_depot::Store;
 use siegel_fleet::clients;
 use siegel_fleet::data::read_jsonl;
+use siegel_store::RuledStore;
 use siegel_tests::{World, crowd, people};
 
 /// Catches a reader that panics, guesses, or does not say which line.
@@ -40,7 +41,8 @@ async fn a_client_without_words_is_a_documented_zero() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_store_is_a_clear_error() {
     let world = World::with(|options| {
-        options.store = Some(Store::memory().wrapped(|inner| StoreFull::after(inner, 20_000)));
+        options.store =
+            Some(Store::memory().wrapped(|inner| RuledStore::full_after(inner, 20_000)));
     })
     .await;
     let (offer, _) = world.offer().await;

@@ -14,6 +14,7 @@ async fn deployment(url: &str, anchors: &LogAnchors) -> (tempfile::TempDir, Depl
     options.log = Some(RemoteLog {
         url: url.to_owned(),
         anchors: anchors.clone(),
+        archive: None,
     });
     let deployment = Deployment::start(Mode::InProcess, options).await.unwrap();
     (dir, deployment)

@@ -4,20 +4,14 @@
 //! committed.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::stream::BoxStream;
-use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
+use futures::future::{BoxFuture, FutureExt as _};
 use siegel_depot::Store;
 use siegel_ident::Step;
 use siegel_seal::object::{ObjectHeader, Purpose};
+use siegel_store::{Path, PutPayload, Refusal, Rule, RuledStore};
 use tokio::sync::watch::Sender;
 
 /// What is held back, and what is hidden. Share it with the store that it wraps.
@@ -44,8 +38,8 @@ impl Gate {
 
     /// A store in memory behind this gate.
     pub fn store(self: &Arc<Self>) -> Store {
-        let gate = Arc::clone(self);
-        Store::memory().wrapped(|inner| Gated { inner, gate })
+        let gated = Gated(Arc::clone(self));
+        Store::memory().wrapped(|inner| RuledStore::new(inner, gated))
     }
 
     /// The next checkpoint of this step that anybody stores waits until [`Self::open`]; one only.
@@ -121,62 +115,14 @@ impl Gate {
     }
 }
 
-#[derive(Debug)]
-struct Gated {
-    inner: Arc<dyn ObjectStore>,
-    gate: Arc<Gate>,
-}
+struct Gated(Arc<Gate>);
 
-impl fmt::Display for Gated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Gated({})", self.inner)
-    }
-}
-
-#[async_trait::async_trait]
-impl ObjectStore for Gated {
-    async fn put_opts(&self, at: &Path, data: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        self.gate.pass(&data).await;
-        self.inner.put_opts(at, data, opts).await
+impl Rule for Gated {
+    fn put<'a>(&'a self, _: &'a Path, data: &'a PutPayload) -> BoxFuture<'a, Refusal> {
+        self.0.pass(data).map(|()| Refusal::None).boxed()
     }
 
-    async fn put_multipart_opts(
-        &self,
-        at: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(at, opts).await
-    }
-
-    async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
-        if self.gate.hides(at) {
-            let path = at.to_string();
-            let source = "hidden by the test".into();
-            return Err(object_store::Error::NotFound { path, source });
-        }
-        self.inner.get_opts(at, options).await
-    }
-
-    async fn get_ranges(&self, at: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.inner.get_ranges(at, ranges).await
-    }
-
-    fn delete_stream(
-        &self,
-        paths: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(paths)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
+    fn hides(&self, path: &Path) -> bool {
+        self.0.hides(path)
     }
 }

@@ -1,7 +1,9 @@
 //! Reads a log and has it judged. What entries mean is decided in `replay`.
 
+mod opened;
 mod whole;
 
+use whole::check_tiles;
 pub(crate) use whole::{check_tree, read_all};
 
 use siegel_ident::{Digest, Timestamp};
@@ -24,6 +26,9 @@ pub enum AuditError {
     /// The anchors cannot be enforced, as when they ask for witnesses.
     #[error("anchors: {0}")]
     Anchors(#[source] ProofError),
+    /// In a shared log nobody could be told from a stranger.
+    #[error("the anchors pin no publisher: in a shared log every entry would be a stranger's")]
+    SharedByNobody,
     /// The log is not the pinned one.
     #[error("the log's checkpoint is not one of the pinned log: {0}")]
     Checkpoint(#[source] ProofError),
@@ -63,6 +68,7 @@ pub struct Audit<'a> {
     now: Timestamp,
     state: Option<&'a State>,
     rebaselined: bool,
+    shared: bool,
 }
 
 /// A report, and what to remember of the log.
@@ -84,6 +90,7 @@ impl<'a> Audit<'a> {
             now,
             state: None,
             rebaselined: false,
+            shared: false,
         }
     }
 
@@ -101,6 +108,14 @@ impl<'a> Audit<'a> {
         self
     }
 
+    /// Takes the log for one that others write in, too: entries under keys that the anchors do not name,
+    /// which say nothing in our words, are counted and are no alarm.
+    #[must_use]
+    pub fn shared(mut self, shared: bool) -> Self {
+        self.shared = shared;
+        self
+    }
+
     /// Reads the log and judges it.
     ///
     /// # Errors
@@ -109,6 +124,9 @@ impl<'a> Audit<'a> {
     pub async fn run(&self, log: &LogReader) -> Result<Audited, AuditError> {
         let anchors = self.anchors;
         anchors.log.check().map_err(AuditError::Anchors)?;
+        if self.shared && anchors.publishers.is_empty() {
+            return Err(AuditError::SharedByNobody);
+        }
         let mut findings = Findings::default();
         if self.rebaselined {
             let message = "REBASELINED: what was known of this log was given up; if it was \
@@ -123,9 +141,13 @@ impl<'a> Audit<'a> {
         };
         let checkpoint = shown.checkpoint();
         let (counts, replay) = (&mut draft.counts, &mut draft.replay);
-        let reading = read_all(log, checkpoint, anchors, counts, replay, &mut findings).await?;
+        let under = (anchors, self.shared);
+        let reading = read_all(log, checkpoint, under, counts, replay, &mut findings).await?;
         check_tree(&reading.tree, checkpoint, anchors, &mut findings);
         let tree = reading.is_whole(checkpoint).then_some(&reading.tree);
+        if let Some(tree) = tree {
+            check_tiles(log, tree, &mut findings).await?;
+        }
         let caught = self
             .state
             .and_then(|state| state.contradiction(&shown, tree));
@@ -137,7 +159,7 @@ impl<'a> Audit<'a> {
         let source = (log, &anchors.log);
         let split = compare(&observed, &shown, tree, source, &mut findings).await?;
         draft.evidence.extend(split);
-        draft.replay.judge(anchors, tree, &mut findings);
+        draft.replay.judge(under, tree, &mut findings);
         Ok(self.finish(draft, Some(shown), findings))
     }
 
@@ -193,6 +215,26 @@ impl<'a> Audit<'a> {
         findings.error(id, "I1", why.to_string());
     }
 
+    /// A choice that was made otherwise before is said: it changes what an alarm is.
+    fn judged_as_before(&self, findings: &mut Findings) {
+        let Some(state) = self.state.filter(|state| state.last().is_some()) else {
+            return;
+        };
+        match (state.is_shared(), self.shared) {
+            (false, true) => {
+                let message = "the audits before took this log for one of its own, this one takes it for \
+                               one that others write in, too: strangers' entries are no alarm now";
+                findings.warning("shared-changed", "I1", message);
+            }
+            (true, false) => {
+                let message = "the audit before took this log for one that others write in, too; this one \
+                               does not: strangers' entries are alarms again";
+                findings.info("shared-changed", message);
+            }
+            _ => {}
+        }
+    }
+
     fn finish(&self, draft: Draft, shown: Option<Seen>, mut findings: Findings) -> Audited {
         let Draft {
             counts,
@@ -205,6 +247,7 @@ impl<'a> Audit<'a> {
             standing.into_iter().for_each(|old| findings.add(old));
         }
         let before = self.state.and_then(State::last);
+        self.judged_as_before(&mut findings);
         let size = shown.as_ref().map_or(0, |shown| shown.checkpoint().size);
         if size > 0 && before.is_none() && self.anchors.known_checkpoints.is_empty() {
             let message = "no earlier checkpoint is known: a log rewritten by its own key cannot be \
@@ -222,7 +265,7 @@ impl<'a> Audit<'a> {
             }
             _ => {}
         }
-        let findings = findings.finish();
+        let (findings, grouped) = findings.finish();
         let ok = !Finding::any_error(&findings);
         let (policies, runs, budgets) = replay.into_reports();
         let checkpoint = shown.as_ref().map(Seen::checkpoint);
@@ -240,6 +283,7 @@ impl<'a> Audit<'a> {
                 root: checkpoint.map(|checkpoint| checkpoint.root),
                 known: before.map(|before| before.checkpoint().size),
                 checkpoint: note.map(str::to_owned),
+                shared: self.shared,
                 witnesses_required: quorum.required,
                 witnesses: witnesses(quorum, note),
             },
@@ -249,6 +293,7 @@ impl<'a> Audit<'a> {
             budgets,
             evidence,
             findings,
+            grouped,
         };
         let verified = shown.filter(|_| grew);
         Audited { report, verified }

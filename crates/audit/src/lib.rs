@@ -23,8 +23,8 @@ pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
 pub use audit::{Audit, AuditError, Audited, audit};
 pub use follow::{Evidence, Place, Seen, SignedNote, State, StateError, StateFolder};
 pub use report::{
-    AccountReport, AuditReport, Counts, EndorsedReport, LogReport, PipelineReport, PolicyReport,
-    RunReport, RunState, Verdict,
+    AccountReport, AuditReport, Counts, EndorsedReport, FindingGroup, LogReport, PipelineReport,
+    PolicyReport, RunReport, RunState, Verdict,
 };
 pub use search::{Found, Search, SearchError, search};
 pub use voices::{Voices, voices};

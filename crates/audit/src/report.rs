@@ -5,7 +5,7 @@ use siegel_ident::{
     Budget, ClusterId, Digest, KeyDigest, ObjectDigest, PolicyDigest, ProgramDigest, RunId,
     Timestamp,
 };
-use siegel_policy::{AccessPolicy, Finding};
+use siegel_policy::{AccessPolicy, Finding, Severity};
 
 use crate::follow::Evidence;
 use crate::witnessed::WitnessReport;
@@ -33,8 +33,49 @@ pub struct AuditReport {
     /// Notes of this log that contradict each other: anyone can check them with its key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// What was found, worst first.
+    /// What was found, worst first. Of a kind of which there are many, the first ones are listed, and
+    /// one more says how many others there are.
     pub findings: Vec<Finding>,
+    /// The kinds of which not all are listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grouped: Vec<FindingGroup>,
+}
+
+impl AuditReport {
+    /// How many findings of a severity there are, listed or not.
+    pub fn count(&self, severity: Severity) -> u64 {
+        let of: Vec<_> = self
+            .findings
+            .iter()
+            .filter(|f| f.severity == severity)
+            .collect();
+        let listed = |group: &FindingGroup| {
+            let same = |f: &&&Finding| f.id == group.id && f.invariant == group.invariant;
+            of.iter().filter(same).count() as u64
+        };
+        let groups = self.grouped.iter().filter(|g| g.severity == severity);
+        groups.fold(of.len() as u64, |sum, group| {
+            (sum + group.count).saturating_sub(listed(group))
+        })
+    }
+}
+
+/// Findings that differ in nothing but their words, counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FindingGroup {
+    /// Their id.
+    pub id: String,
+    /// How bad they are.
+    pub severity: Severity,
+    /// The invariant they are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invariant: Option<String>,
+    /// How many there are, listed ones included.
+    pub count: u64,
+    /// The log entries of the first of them, as far as they are about one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<u64>,
 }
 
 /// The one word.
@@ -65,6 +106,10 @@ pub struct LogReport {
     /// The signed note itself, cosignatures and all; absent if it did not verify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
+    /// True if it was audited as a log that others write in, too: entries of strangers that say nothing
+    /// in our words are counted, and no alarm.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
     /// How many witnesses of distinct operators the anchors demand.
     pub witnesses_required: u32,
     /// The witnesses that the anchors pin.
@@ -93,6 +138,12 @@ pub struct Counts {
     pub other: u64,
     /// Entries whose bytes are missing or wrong, or whose signer is named by a certificate.
     pub unreadable: u64,
+    /// Entries under a certificate of a pinned publisher's key.
+    #[serde(default)]
+    pub certified: u64,
+    /// Entries of others in a shared log.
+    #[serde(default)]
+    pub strangers: u64,
 }
 
 /// A logged policy.

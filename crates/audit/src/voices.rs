@@ -44,7 +44,7 @@ pub async fn voices(
     let reading = read_all(
         log,
         &checkpoint,
-        anchors,
+        (anchors, false),
         &mut counts,
         &mut replay,
         &mut findings,
@@ -59,7 +59,7 @@ pub async fn voices(
         voices.clear();
         policies.clear();
     }
-    let mut findings = findings.finish();
+    let (mut findings, _) = findings.finish();
     findings.retain(|finding| finding.severity == Severity::Error);
     Ok(Voices {
         voices,

@@ -19,5 +19,3 @@ pub use kind::Kind;
 pub use segment::SegmentError;
 pub use service::serve;
 pub use siegel_store::Store;
-#[cfg(feature = "test-util")]
-pub use siegel_store::StoreFull;

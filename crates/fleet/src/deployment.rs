@@ -77,6 +77,7 @@ impl Deployment {
         let key_file = options.dir.join("operator-key.pem");
         let endorser_file = options.dir.join("endorser-key.pem");
         let (program, provenance) = (options.program, Provenance::of(&mode));
+        let archive = options.log.as_ref().and_then(|log| log.archive.clone());
         let cluster = Cluster::start(mode, options).await?;
         let errand = "the operator's key and log";
         let log_error = |source| OperatorError::Log { errand, source };
@@ -84,7 +85,10 @@ impl Deployment {
         let endorser = PolicySigner::load_or_create(&endorser_file).map_err(log_error)?;
         let log_id = anchors(cluster.config()).log_id();
         let log = LogClient::new(cluster.log_url()).map_err(log_error)?;
-        let log = log.with_log_id(log_id);
+        let mut log = log.with_log_id(log_id);
+        if let Some(archive) = &archive {
+            log = log.with_archive(archive).map_err(log_error)?;
+        }
         let (net, kms) = (cluster.net(), cluster.kms());
         let clock = Arc::clone(cluster.clock());
         let operator = Operator::new(net, log, kms, cluster.depot(), cluster.root(), signer)?

@@ -1,18 +1,44 @@
 //! Byte strings as lower-case hex in JSON: one spelling per value (I2).
 
-use serde::de::Error as _;
+use std::fmt;
+
+use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
+
+/// Digits that fit without an allocation: those of a digest.
+const SHORT: usize = 64;
 
 /// Writes an array as lower-case hex.
 pub fn serialize<S: Serializer, const N: usize>(bytes: &[u8; N], s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(&hex::encode(bytes))
+    let mut short = [0; SHORT];
+    let digits = short.get_mut(..2 * N).and_then(|digits| {
+        hex::encode_to_slice(bytes, digits).ok()?;
+        std::str::from_utf8(digits).ok()
+    });
+    match digits {
+        Some(digits) => s.serialize_str(digits),
+        None => s.serialize_str(&hex::encode(bytes)),
+    }
 }
 
 /// Reads exactly `2 N` lower-case hex digits.
 pub fn deserialize<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[u8; N], D::Error> {
-    let text = String::deserialize(d)?;
-    decode_lower(&text)
-        .ok_or_else(|| D::Error::custom(format!("expected {} lower-case hex digits", 2 * N)))
+    d.deserialize_str(Digits)
+}
+
+struct Digits<const N: usize>;
+
+impl<const N: usize> Visitor<'_> for Digits<N> {
+    type Value = [u8; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a string of {} lower-case hex digits", 2 * N)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<[u8; N], E> {
+        decode_lower(text)
+            .ok_or_else(|| E::custom(format!("expected {} lower-case hex digits", 2 * N)))
+    }
 }
 
 /// Reads exactly `2 N` lower-case hex digits; `None` for anything else.

@@ -24,15 +24,18 @@ pub enum OperatorError {
     },
     /// Too few witnesses have cosigned what the log answers, for as long as was waited.
     #[error(
-        "{errand}: {source}; waited {waited_s} s for the witnesses of the log. Are they running?"
+        "{errand}: {source}; waited {waited_s} s for {missing}. Are these witnesses running, and does the \
+         log know them?"
     )]
     Unwitnessed {
         /// What was being done.
         errand: &'static str,
         /// What is missing.
-        source: siegel_translog::ProofError,
+        source: Box<siegel_translog::ProofError>,
         /// How long was waited.
         waited_s: u64,
+        /// The names of the witnesses that are lacking.
+        missing: String,
     },
     /// The depot refused or did not answer.
     #[error("{errand}: {source}")]

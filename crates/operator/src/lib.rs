@@ -16,6 +16,7 @@ mod run;
 
 pub use error::OperatorError;
 pub use operator::Operator;
+pub use proof::LogView;
 pub use publish::Published;
 pub use receipts::{CarriedReceipt, ReceiptTrail};
 pub use run::{CommittedStep, FinishedRun, RunEvent, RunOrder};

@@ -7,8 +7,8 @@ use siegel_ident::RequestId;
 use siegel_keys::{Courier, KmsNode};
 use siegel_link::depot::DepotClient;
 use siegel_link::{Endpoint, Net};
-use siegel_rekor::{LogClient, Now, PolicySigner};
-use siegel_translog::{LogAnchors, SpkiKey};
+use siegel_rekor::{LogClient, PolicySigner};
+use siegel_translog::SpkiKey;
 
 use crate::OperatorError;
 use crate::proof::LogView;
@@ -57,15 +57,6 @@ impl Operator {
             signer,
             view: None,
         })
-    }
-
-    /// Looks at what the log answers as its verifiers will: a proof or checkpoint without the witnesses
-    /// that these anchors require is asked for again, for as long as a part that is away is waited
-    /// for. Without this the operator carries whatever it gets.
-    #[must_use]
-    pub fn with_log_anchors(mut self, anchors: LogAnchors, now: Now) -> Self {
-        self.view = Some(LogView { anchors, now });
-        self
     }
 
     /// Waits for a root that is away no longer than this since the last news of the run.

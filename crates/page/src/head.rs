@@ -51,11 +51,10 @@ impl Head {
 }
 
 fn reason(report: &AuditReport) -> String {
-    let count = |severity| {
-        let of = report.findings.iter().filter(|f| f.severity == severity);
-        of.count() as u64
-    };
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) = (
+        report.count(Severity::Error),
+        report.count(Severity::Warning),
+    );
     match (errors, warnings, report.log.size) {
         (0, _, Some(0)) => "The log is empty: there was nothing to audit.".to_owned(),
         (0, 0, _) => "Nothing in this log speaks against trust in it.".to_owned(),
@@ -116,6 +115,12 @@ fn entries(report: &AuditReport) -> Vec<String> {
         (counts.key_offers, "key offer", "key offers"),
         (counts.other, "of unknown kind", "of unknown kind"),
         (counts.unreadable, "unreadable", "unreadable"),
+        (
+            counts.certified,
+            "under a certificate",
+            "under certificates",
+        ),
+        (counts.strangers, "of a stranger", "of strangers"),
     ];
     let there = all.into_iter().filter(|(count, ..)| *count > 0);
     there

@@ -337,3 +337,72 @@ async fn a_log_without_a_checkpoint_says_so() {
     assert!(page.contains("1 error speaks against trust"));
     assert!(!page.contains("<pre></pre>"));
 }
+
+/// Catches: numbers that are another's, and lists that do not say what they leave out.
+#[tokio::test]
+async fn numbers_are_those_of_the_report() {
+    let mut report = good().await;
+    let run = &mut report.runs[0];
+    (run.committed, run.steps) = (3, 7);
+    let release = run.releases[0];
+    run.releases = vec![release; 8];
+    let budget = &mut report.budgets[0];
+    let mut paid = *budget
+        .history
+        .iter()
+        .find(|point| point.run.is_some())
+        .unwrap();
+    budget.history = (0..30)
+        .map(|n| {
+            (paid.at.0, paid.spent.rho_nano.0) = (paid.at.0 + 1, n + 5);
+            paid
+        })
+        .collect();
+    report.findings = vec![Finding::new(Severity::Error, "many", "I1", "wrong")];
+    report.grouped = vec![siegel_audit::FindingGroup {
+        id: "many".into(),
+        severity: Severity::Error,
+        invariant: Some("I1".into()),
+        count: 500,
+        entries: vec![1, 2],
+    }];
+    report.verdict = siegel_audit::Verdict::NotTrustworthy;
+    let page = page(&report);
+    assert!(page.contains("3 of 7"));
+    assert_eq!(page.matches(&release.to_string()).count(), 3);
+    assert!(page.contains("5 more"), "of 8 releases");
+    assert!(page.contains("10 earlier ones are not listed"));
+    assert_eq!(page.matches(" was paid for").count(), 20);
+    assert!(page.contains("went from ρ = 0.000000005 to 0.000000034"));
+    assert!(page.contains("500 errors speak against"));
+}
+
+/// I3. Catches: an endorser shown beside what another one, or nobody, vouches for.
+#[tokio::test]
+async fn i3_who_vouches_is_shown_beside_what() {
+    let mut report = good().await;
+    report.policies.truncate(1);
+    let policy = &mut report.policies[0];
+    policy.rules.roles.worker = policy.rules.roles.root.clone();
+    policy.endorsed.retain(|thing| thing.role == "root");
+    policy.endorsed[0].role = "worker".into();
+    let nobody = |report: &AuditReport| page(report).matches(">nobody<").count();
+    assert_eq!(nobody(&report), 3, "key service, root, program");
+    report.policies[0].endorsed[0].digest = siegel_ident::Digest::of(b"another");
+    assert_eq!(nobody(&report), 4);
+}
+
+/// I1. Catches: a log that nobody else sees, without the label, whoever it is that asks for no witness.
+#[tokio::test]
+async fn i1_unwitnessed_is_a_label() {
+    let mut report = good().await;
+    let label = "<strong>UNWITNESSED</strong>";
+    report.log.witnesses_required = 2;
+    assert!(page(&report).contains(label), "the policies ask for none");
+    for policy in &mut report.policies {
+        policy.rules.log.witnesses = 2;
+    }
+    assert!(!page(&report).contains(label));
+    report.log.witnesses_required = 0;
+    assert!(page(&report).contains(label), "the auditor asked for none");
+}

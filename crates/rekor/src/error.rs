@@ -108,12 +108,24 @@ pub enum RekorError {
     #[error("not a log URL: {0}")]
     Url(String),
     /// The log could not be reached, or broke off.
-    #[error("{url}: {source}")]
+    #[error("{url}: {}", cause(source))]
     Network {
         /// What was asked.
         url: String,
         /// The client's error.
         source: reqwest::Error,
+    },
+    /// The log answers so slowly that waiting for it is no use.
+    #[error(
+        "{url}: too slow, {got} bytes came in {seconds} s: try again, or another way to the log"
+    )]
+    Slow {
+        /// What was asked.
+        url: String,
+        /// Bytes of the answer.
+        got: usize,
+        /// How long they were waited for.
+        seconds: u64,
     },
     /// The log refused.
     #[error("{url} answered {status}: {message}")]
@@ -157,13 +169,22 @@ pub enum RekorError {
     Proof(#[from] ProofError),
 }
 
+/// The innermost words: the client's own only repeat the URL.
+fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
 impl RekorError {
     /// True if the same request may go later: the log was away or restarting, not unwilling.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Network { source, .. } => !source.is_builder(),
             Self::Refused { status, .. } => (502..=504).contains(status),
-            Self::Busy => true,
+            Self::Busy | Self::Slow { .. } => true,
             _ => false,
         }
     }

@@ -14,7 +14,6 @@ use crate::cosigner::{Cosigner, Nobody};
 use crate::error::RekorError;
 use crate::io::Io;
 use crate::log_key::LogKey;
-use crate::publish::hashes;
 use crate::recover::{check_entries, damaged};
 use crate::store::{Lock, Storage, tile_path};
 use crate::writer::Writer;
@@ -93,7 +92,7 @@ impl Log {
         })
     }
 
-    /// What a verifier would pin.
+    /// What a verifier would pin of the log alone, as [`LogKey::anchors`].
     pub fn anchors(&self) -> LogAnchors {
         self.shared.key.anchors()
     }
@@ -159,7 +158,7 @@ impl Log {
         let published = self.shared.published();
         let tile = Level::Hashes(level).tile(index, published.size)?;
         let asked = TilePath { width, ..tile };
-        (width <= tile.width).then(|| hashes(&published.tree, level, &asked))?
+        (width <= tile.width).then(|| published.tree.hash_tile(&asked))?
     }
 
     /// `width` entries of bundle `index`, each `u16 length ‖ body`; `None` if not all are

@@ -72,7 +72,7 @@ impl LogKey {
         self.public
     }
 
-    /// What a verifier would pin. The log has no witnesses.
+    /// What a verifier would pin of the log alone: its key. Witnesses are for the verifier to add.
     pub fn anchors(&self) -> LogAnchors {
         LogAnchors::unwitnessed(&self.origin, self.public)
     }

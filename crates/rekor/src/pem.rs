@@ -1,18 +1,19 @@
 //! Key files: PEM blocks, readable by their owner only.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use siegel_ident::SecretBytes;
+use siegel_ident::secret::Wiped;
 
 use crate::error::RekorError;
 
 /// Longest key file, in bytes.
-const MAX_FILE: u64 = 16 * 1024;
+const MAX_FILE: usize = 16 * 1024;
 
 /// Reads the only block, which must have this label; `None` if there is no such file.
 pub(crate) fn read(path: &Path, label: &str) -> Result<Option<SecretBytes>, RekorError> {
@@ -30,11 +31,19 @@ pub(crate) fn read(path: &Path, label: &str) -> Result<Option<SecretBytes>, Reko
 /// The file as it is; `None` if there is none.
 pub(crate) fn read_text(path: &Path) -> Result<Option<SecretBytes>, RekorError> {
     let io_error = |e| RekorError::io("reading a key", path, e);
-    match fs::metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(io_error(e)),
-        Ok(found) if found.len() > MAX_FILE => Err(wrong(path, "too long for a key")),
-        Ok(_) => Ok(Some(SecretBytes::new(fs::read(path).map_err(io_error)?))),
+    let file = match File::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(io_error)?,
+    };
+    // A device has no length to look at first (I14). A buffer that grew would leave parts of a key behind.
+    let mut text = Wiped::new(Vec::with_capacity(MAX_FILE + 1));
+    file.take(MAX_FILE as u64 + 1)
+        .read_to_end(&mut text)
+        .map_err(io_error)?;
+    match text.len() {
+        0 => Err(wrong(path, "the file is empty")),
+        len if len > MAX_FILE => Err(wrong(path, "too long for a key")),
+        _ => Ok(Some(SecretBytes::new(std::mem::take(&mut *text)))),
     }
 }
 

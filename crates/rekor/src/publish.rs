@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
-use siegel_ident::Digest;
 use siegel_store::Store;
 use siegel_translog::tiles::{self, Level, WIDTH, grown};
 use siegel_translog::{TilePath, Tree};
@@ -28,7 +27,7 @@ pub(crate) async fn write_tiles(
     let mut writes = Vec::new();
     for tile in grown(from, tree.size()) {
         let bytes = match tile.level {
-            Level::Hashes(level) => hashes(tree, level, &tile),
+            Level::Hashes(_) => tree.hash_tile(&tile),
             Level::Entries => entries(bodies, first, &tile),
         };
         let missing = || RekorError::Damaged(format!("tile {tile} is not in memory"));
@@ -41,17 +40,6 @@ pub(crate) async fn write_tiles(
         })
         .await
         .map_err(RekorError::store("log entries"))
-}
-
-/// The bytes of a hash tile.
-pub(crate) fn hashes(tree: &Tree, level: u32, tile: &TilePath) -> Option<Vec<u8>> {
-    let tree_level = level.checked_mul(8).filter(|level| *level < 64)?;
-    let first = tile.index.checked_mul(WIDTH)?;
-    let mut bytes = Vec::with_capacity(tile.width as usize * Digest::LEN);
-    for node in first..first.checked_add(tile.width)? {
-        bytes.extend_from_slice(tree.node(tree_level, node)?.as_bytes());
-    }
-    Some(bytes)
 }
 
 fn entries(bodies: &[Vec<u8>], first: u64, tile: &TilePath) -> Option<Vec<u8>> {

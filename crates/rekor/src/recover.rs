@@ -14,7 +14,7 @@ use crate::error::RekorError;
 use crate::known::Known;
 use crate::log::Published;
 use crate::log_key::LogKey;
-use crate::publish::{drop_partials, hashes, save_checkpoint};
+use crate::publish::{drop_partials, save_checkpoint};
 use crate::store::{read_checkpoint, read_pending, tile_path};
 use crate::writer::BATCH;
 
@@ -153,9 +153,9 @@ async fn read_tree(store: &Store, size: u64) -> Result<Tree, RekorError> {
 /// They follow from the lowest level; others may read them.
 async fn check_upper_levels(store: &Store, tree: &Tree) -> Result<(), RekorError> {
     for tile in grown(0, tree.size()) {
-        if let Level::Hashes(level @ 1..) = tile.level {
+        if let Level::Hashes(1..) = tile.level {
             let bytes = read_tile(store, &tile, MAX_HASHES).await?;
-            if hashes(tree, level, &tile).as_deref() != Some(&bytes[..]) {
+            if tree.hash_tile(&tile).as_deref() != Some(&bytes[..]) {
                 return Err(damaged(&tile, "does not follow from the tiles below it"));
             }
         }

@@ -81,17 +81,30 @@ impl PolicySigner {
     }
 }
 
-/// The public key in a PEM file: of a private key (PKCS#8), or a public one (SPKI, as
-/// `openssl pkey -pubout` writes it).
+/// The public key in a PEM file (SPKI, as `openssl pkey -pubout` writes it). A private key is refused:
+/// who only verifies should not have it.
 ///
 /// # Errors
 /// As [`PolicySigner::load`].
 pub fn read_public_key(path: &Path) -> Result<SpkiKey, RekorError> {
-    match pem::read(path, PUBLIC_LABEL) {
-        Ok(Some(der)) => SpkiKey::from_spki_der(der.expose())
-            .map_err(|_| pem::wrong(path, "not a P-256 key in SPKI form")),
-        _ => PolicySigner::load(path).map(|signer| signer.key()),
+    if PolicySigner::load(path).is_ok() {
+        let why = "this is a private key, which has no place here: give the public one (openssl pkey -pubout)";
+        return Err(pem::wrong(path, why));
     }
+    let der = pem::read(path, PUBLIC_LABEL)?.ok_or_else(|| pem::wrong(path, "no such file"))?;
+    SpkiKey::from_spki_der(der.expose())
+        .map_err(|_| pem::wrong(path, "not a P-256 key in SPKI form"))
+}
+
+/// The public key of either: of a private key (PKCS#8), or a public one. For whoever names keys of
+/// their own.
+///
+/// # Errors
+/// As [`PolicySigner::load`].
+pub fn public_key_of(path: &Path) -> Result<SpkiKey, RekorError> {
+    PolicySigner::load(path)
+        .map(|signer| signer.key())
+        .or_else(|_| read_public_key(path))
 }
 
 pub(crate) fn new_pkcs8() -> Result<ring::pkcs8::Document, RekorError> {
@@ -132,7 +145,7 @@ mod tests {
 
     // Catches a public key that is read as another, or a file that is taken for one.
     #[test]
-    fn a_public_key_is_read_from_either_kind_of_file() {
+    fn a_public_key_is_read_and_a_private_one_only_by_its_owner() {
         use base64::Engine as _;
         let dir = tempfile::tempdir().unwrap();
         let (private, public) = (dir.path().join("private"), dir.path().join("public"));
@@ -143,13 +156,25 @@ mod tests {
             std::fs::write(&public, text).unwrap();
         };
         write(&der);
-        assert_eq!(read_public_key(&private).unwrap(), key);
+        assert_eq!(public_key_of(&private).unwrap(), key);
+        assert_eq!(public_key_of(&public).unwrap(), key);
         assert_eq!(read_public_key(&public).unwrap(), key);
+        let refused = read_public_key(&private).unwrap_err().to_string();
+        assert!(refused.contains("private key"), "{refused}");
         write(&der[4..]);
         assert!(read_public_key(&public).is_err());
         std::fs::write(&public, "hello").unwrap();
         assert!(read_public_key(&public).is_err());
         assert!(read_public_key(&dir.path().join("absent")).is_err());
+        // I14: not a file at all, one without an end, and one without a beginning.
+        for (path, why) in [
+            (dir.path(), "directory"),
+            (Path::new("/dev/zero"), "too long"),
+            (Path::new("/dev/null"), "empty"),
+        ] {
+            let refused = read_public_key(path).unwrap_err().to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
     }
 
     #[test]

@@ -135,7 +135,7 @@ async fn i8_nothing_acknowledged_is_lost_by_kills_during_a_thousand_writes() {
     let dir = tempfile::tempdir().unwrap();
     let signer = Arc::new(PolicySigner::generate().unwrap());
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let mut interrupted = 0;
+    let (mut interrupted, began) = (0, Instant::now());
     for round in 0..kills {
         let (server, client) = Server::start(dir.path());
         let told = seen.lock().unwrap().clone();
@@ -177,6 +177,14 @@ async fn i8_nothing_acknowledged_is_lost_by_kills_during_a_thousand_writes() {
     let (server, client) = Server::start(dir.path());
     let seen = seen.lock().unwrap().clone();
     check(&LogReader::Http(client), &seen).await;
+    println!(
+        "{kills} kills, {interrupted} of them with writes open: {} entries and {} objects \
+         acknowledged, none lost, {} checkpoints seen, each a prefix of the next; {:.0?}",
+        seen.entries.len(),
+        seen.archived.len(),
+        seen.checkpoints.len(),
+        began.elapsed(),
+    );
     assert!(seen.entries.len() > kills && !seen.archived.is_empty());
     server.kill();
 }

@@ -102,7 +102,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
             Command::Reproduce(args) => reproduce::reproduce(args, cli.json, cli.now).await,
             Command::Verify(args) => verify::verify(&args, cli.json, cli.now),
             Command::VerifyBundle(args) => verify::bundle::bundle(&args, cli.json, cli.now),
-            Command::Serve(args) => serve::serve(args).await,
+            Command::Serve(args) => serve::serve(args, cli.json).await,
         }
     });
     // A build that goes on in a thread must not hold an interrupted command back.

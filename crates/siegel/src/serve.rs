@@ -1,16 +1,21 @@
 //! `siegel serve log|depot|witness|mirror`: one untrusted part by hand, or under the launcher of `simulate`.
 
+mod anchors;
 mod log;
 mod mirror;
+mod ready;
+mod trouble;
 mod witness;
 
 use clap::{Args, Subcommand};
 use siegel_depot::{Depot, Limits, Store};
 use siegel_fleet::parts;
-use siegel_link::{Endpoint, Net};
+use siegel_link::{Endpoint, LinkError, Net};
 
 use crate::failure::{Exit, Failure};
 use crate::say::note;
+use ready::Ready;
+use trouble::{bad_address, unheard};
 
 /// Serve one untrusted part by hand.
 #[derive(Debug, Args)]
@@ -103,40 +108,42 @@ pub fn launched(part: Launched) -> std::process::ExitCode {
 
 /// Serves until SIGINT or SIGTERM. What goes wrong meanwhile is said on standard error: a witness that is
 /// away, a log that contradicts itself.
-pub async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
+pub async fn serve(args: ServeArgs, json: bool) -> Result<Exit, Failure> {
     let speak = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_max_level(tracing::Level::WARN)
+        .with_target(false)
         .with_ansi(false);
     // Only a second subscriber of one process could fail.
     let _ = speak.try_init();
     match args.part {
-        Part::Log { args, .. } => log::serve(args).await,
-        Part::Witness { args, .. } => witness::serve(args).await,
-        Part::Mirror { args } => mirror::serve(args).await,
-        Part::Depot { store, listen, .. } => depot(&store.unwrap_or_default(), &listen).await,
+        Part::Log { args, .. } => log::serve(args, json).await,
+        Part::Witness { args, .. } => witness::serve(args, json).await,
+        Part::Mirror { args } => mirror::serve(args, json).await,
+        Part::Depot { store, listen, .. } => depot(&store.unwrap_or_default(), &listen, json).await,
     }
 }
 
-async fn depot(store: &str, listen: &str) -> Result<Exit, Failure> {
+async fn depot(store: &str, listen: &str, json: bool) -> Result<Exit, Failure> {
     let failed = |why: &dyn std::fmt::Display| Failure::failed("serve-depot", "depot", why, "");
-    let endpoint: Endpoint = listen.parse().map_err(|why| {
-        Failure::usage(
-            "bad-address",
-            "--listen",
-            why,
-            "an address is 127.0.0.1:8091",
-        )
+    let endpoint: Endpoint = listen.parse().map_err(|why| bad_address(listen, &why))?;
+    let store = Store::open(store).map_err(|why| {
+        let at = format!("--store {store}");
+        let help = "a store is memory: or file:///folder, a folder that can be made and is writable by you";
+        Failure::usage("bad-store", &at, why, help)
     })?;
-    let store = Store::open(store).map_err(|why| failed(&why))?;
     let depot = Depot::open(store, Limits::default())
         .await
         .map_err(|why| failed(&why))?;
     let (at, incoming) = Net::default()
         .listen(&endpoint)
         .await
-        .map_err(|why| taken(listen, why))?;
+        .map_err(|why| match &why {
+            LinkError::Listen { source, .. } => unheard(listen, source),
+            _ => failed(&why),
+        })?;
     note(&format!("depot on {at}"));
+    Ready::of("depot", &at).say(json)?;
     siegel_depot::serve(incoming, depot, stop())
         .await
         .map_err(|why| failed(&why))?;
@@ -153,13 +160,4 @@ async fn stop() {
     if siegel_fleet::supervisor::interrupted().await.is_err() {
         std::future::pending::<()>().await;
     }
-}
-
-fn taken(listen: &str, why: impl std::fmt::Display) -> Failure {
-    Failure::failed(
-        "cannot-listen",
-        listen,
-        format!("cannot listen on {listen}: {why}"),
-        "another program may hold the port; choose another with --listen",
-    )
 }

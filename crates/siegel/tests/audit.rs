@@ -282,6 +282,21 @@ async fn what_is_no_log_is_a_wrong_use() {
         (vec!["/nowhere", "--anchors", &anchors], "no-such-log"),
         (vec![log.as_str()], "no-anchors"),
         (vec![log.as_str(), "--anchors", "/nowhere"], "cannot-read"),
+        (
+            vec![
+                log.as_str(),
+                "--anchors",
+                &anchors,
+                "--observer",
+                "/nowhere/note",
+            ],
+            "no-such-observer",
+        ),
+        // I1: without publishers everybody would be a stranger.
+        (
+            vec![log.as_str(), "--anchors", &anchors, "--shared"],
+            "no-publishers",
+        ),
     ] {
         let arguments = [&["audit", "--json"], &arguments[..]].concat();
         let (code, output) = siegel(&arguments);

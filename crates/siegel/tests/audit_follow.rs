@@ -282,6 +282,22 @@ async fn i1_witnesses_are_held_against_the_auditors_clock() {
         let stale = findings(&report, "error").contains(&"checkpoint-stale".to_owned());
         assert!(code == 3 && stale == (n == 2), "{report}");
     }
+    // Twice is no better than once: it is a fault.
+    let twice = Witness::new(2).cosign(&note, NOW.plus(Seconds(1)));
+    liar.lie(move |path, body| {
+        Some(if path == CHECKPOINT {
+            twice.clone().into_bytes()
+        } else {
+            body
+        })
+    });
+    let (code, report) = follower.audit(&["--now", &NOW.to_string()]).await;
+    let errors = findings(&report, "error");
+    assert_eq!(code, 3);
+    assert!(
+        errors.contains(&"cosignature-invalid".to_owned()),
+        "{errors:?}"
+    );
 }
 
 /// I1. Lost, damaged, given up: never a first audit by itself.
@@ -297,10 +313,17 @@ async fn i1_a_state_that_is_not_what_it_was_stops_the_audit() {
     assert_eq!(code(follower.audit(&[]).await), (1, "state-damaged".into()));
     let elsewhere = follower.state().join("elsewhere").display().to_string();
     let named = ["--state", &elsewhere];
+    let (exit, missing) = follower.audit(&named).await;
     assert_eq!(
-        code(follower.audit(&named).await),
-        (2, "state-missing".into())
+        (exit, &missing["error"]["code"]),
+        (2, &"state-missing".into())
     );
+    let help = missing["error"]["help"].as_str().unwrap();
+    assert!(
+        help.contains(&format!("--state {elsewhere} --rebaseline")),
+        "{help}"
+    );
+    assert!(help.contains(&liar.url), "{help}");
 
     let (exit, output) = follower.run(&["--rebaseline"]).await;
     assert_eq!(exit, 0);

@@ -2,27 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+use common::{pem, siegel, verdict};
+use serde_json::json;
 use siegel_ident::Digest;
 use siegel_translog::predicate;
 use siegel_translog::testing::{TestLog, TestSigner};
 
 const POLICY: &[u8] = b"{\"schema\":\"siegel/policy/v1\"}";
-
-fn siegel(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_siegel"));
-    command.args(args).output().unwrap()
-}
-
-/// Exit code and JSON on stdout.
-fn verdict(args: &[&str]) -> (i32, Value) {
-    let out = siegel(&[&["--json"], args].concat());
-    let said = serde_json::from_slice(&out.stdout);
-    (out.status.code().unwrap(), said.unwrap_or_default())
-}
 
 /// A folder with a published policy: `policy.json`, `bundle.json`, `anchors.json`, `signer.pub`.
 fn published() -> tempfile::TempDir {
@@ -50,21 +40,6 @@ fn published() -> tempfile::TempDir {
         pem(&TestSigner::generate().unwrap().key().spki_der()).as_bytes(),
     );
     dir
-}
-
-fn pem(der: &[u8]) -> String {
-    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in der.chunks(3) {
-        let n = three.iter().fold(0u32, |n, b| n << 8 | u32::from(*b)) << (8 * (3 - three.len()));
-        for i in 0..4 {
-            text.push(match i <= three.len() {
-                true => alphabet[(n >> (18 - 6 * i) & 63) as usize] as char,
-                false => '=',
-            });
-        }
-    }
-    format!("-----BEGIN PUBLIC KEY-----\n{text}\n-----END PUBLIC KEY-----\n")
 }
 
 /// I1. Two verifiers, one verdict; and what they disagree on is said to be that.
@@ -237,5 +212,72 @@ fn bundles_of_the_public_good_instance() {
             &artifact,
         ]);
         assert_eq!(out.status.code(), Some(code), "{folder}: {out:?}");
+    }
+}
+
+/// I14, I13. What is not the right file is said to be that one, with exit 2: nothing was verified. Catches
+/// a private key that passes for a public one, and a message about another file.
+#[test]
+fn i14_a_wrong_file_is_named() {
+    let dir = published();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(dir.path().join("empty"), b"").unwrap();
+    std::fs::write(dir.path().join("binary"), [0xff; 3]).unwrap();
+    std::fs::write(dir.path().join("object"), b"{}").unwrap();
+    std::fs::create_dir(dir.path().join("folder")).unwrap();
+    siegel_rekor::PolicySigner::load_or_create(&dir.path().join("private.pem")).unwrap();
+    let good = [
+        ("--bundle", at("bundle.json")),
+        ("--key", at("signer.pub")),
+        ("--trusted-root", at("root.json")),
+        ("", at("policy.json")),
+    ];
+    let with = |option: &str, file: &str| {
+        let mut args = vec!["verify-bundle".to_owned()];
+        for (name, value) in &good {
+            let value = if *name == option {
+                at(file)
+            } else {
+                value.clone()
+            };
+            args.extend((!name.is_empty()).then(|| (*name).to_owned()));
+            args.push(value);
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        verdict(&args)
+    };
+    assert_eq!(with("", "policy.json").0, 0);
+    for (option, file, code, says) in [
+        ("--bundle", "absent", "cannot-read", "no such file"),
+        ("--bundle", "folder", "cannot-read", "is a folder"),
+        ("--bundle", "empty", "empty", "bundle is empty"),
+        ("--key", "private.pem", "bad-key", "private key"),
+        ("--key", "empty", "bad-key", "empty"),
+        ("--key", "folder", "bad-key", "directory"),
+        ("--trusted-root", "empty", "empty", "trusted root is empty"),
+        (
+            "--trusted-root",
+            "binary",
+            "not-text",
+            "trusted root is not UTF-8",
+        ),
+        ("--trusted-root", "object", "trusted-root", "trusted root"),
+        (
+            "",
+            "absent",
+            "cannot-read",
+            "artifact: there is no such file",
+        ),
+        ("", "folder", "cannot-read", "artifact: this is a folder"),
+    ] {
+        let (exit, said) = with(option, file);
+        let error = &said["error"];
+        assert_eq!(
+            (exit, &error["code"]),
+            (2, &json!(code)),
+            "{option} {file}: {said}"
+        );
+        assert_eq!(error["where"], at(file), "{option}: {said}");
+        assert!(error["message"].as_str().unwrap().contains(says), "{said}");
     }
 }

@@ -4,13 +4,15 @@
 
 mod error;
 #[cfg(feature = "test-util")]
-mod full;
+mod ruled;
 mod store;
 mod sweep;
 
 pub use error::StoreError;
-#[cfg(feature = "test-util")]
-pub use full::{Refusal, StoreFull};
 pub use object_store::ObjectMeta;
+#[cfg(feature = "test-util")]
+pub use object_store::PutPayload;
 pub use object_store::path::Path;
+#[cfg(feature = "test-util")]
+pub use ruled::{Refusal, Rule, RuledStore};
 pub use store::Store;

@@ -7,7 +7,7 @@ use std::path::Path as FilePath;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
-use siegel_store::{Path, Refusal, Store, StoreError, StoreFull};
+use siegel_store::{Path, Refusal, RuledStore, Store, StoreError};
 
 fn parts(text: &str) -> [Bytes; 1] {
     [Bytes::copy_from_slice(text.as_bytes())]
@@ -110,7 +110,7 @@ fn a_reader_makes_no_folder() {
 #[tokio::test]
 async fn a_full_store_says_so_and_keeps_what_it_has() {
     let at = Path::from("x");
-    let store = Store::memory().wrapped(|inner| StoreFull::after(inner, 5));
+    let store = Store::memory().wrapped(|inner| RuledStore::full_after(inner, 5));
     store.put(&at, parts("four")).await.unwrap();
     for refused in [
         store.put(&Path::from("y"), parts("more")).await.map(drop),
@@ -122,7 +122,7 @@ async fn a_full_store_says_so_and_keeps_what_it_has() {
     assert_eq!(read(&store, "y").await, None);
     store.replace(&at, parts("1")).await.unwrap();
 
-    let late = Store::memory().wrapped(|inner| StoreFull::when(inner, |_, _| Refusal::After));
+    let late = Store::memory().wrapped(|inner| RuledStore::when(inner, |_, _| Refusal::After));
     assert!(late.replace(&at, parts("late")).await.is_err());
     assert_eq!(read(&late, "x").await.unwrap(), b"late");
 }

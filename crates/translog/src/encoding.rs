@@ -9,7 +9,7 @@ pub(crate) fn b64(bytes: &[u8]) -> String {
 }
 
 /// Reads standard base64; padding and trailing bits must be canonical.
-pub(crate) fn from_b64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_b64(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 

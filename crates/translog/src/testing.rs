@@ -69,17 +69,8 @@ pub struct TestWitness {
 
 impl TestWitness {
     /// Witness `n`, run by operator `n`.
-    #[allow(clippy::expect_used)] // 32 bytes are always a seed
     pub fn new(n: u8) -> Self {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&[n; 32]).expect("32 bytes");
-        let mut key = [0; 32];
-        key.copy_from_slice(pair.public_key().as_ref());
-        let (name, operator) = (format!("w{n}.example.test"), format!("operator {n}"));
-        let named = NamedKey {
-            name,
-            operator,
-            key,
-        };
+        let (named, pair) = named_key('w', n);
         Self { named, pair }
     }
 
@@ -97,11 +88,7 @@ impl TestWitness {
 
     /// Its signature line over a note's text.
     pub fn cosign(&self, note_text: &str, time: Timestamp) -> String {
-        let mut signature = [0; 64];
-        let signed = self
-            .pair
-            .sign(cosignature::signed_text(note_text, time).as_bytes());
-        signature.copy_from_slice(signed.as_ref());
+        let signature = sign(&self.pair, &cosignature::signed_text(note_text, time));
         cosignature::line(&self.named.name, &self.named.key, time, &signature)
     }
 
@@ -123,17 +110,8 @@ pub struct TestMirror {
 
 impl TestMirror {
     /// Mirror `n`, run by operator `n`.
-    #[allow(clippy::expect_used)] // 32 bytes are always a seed
     pub fn new(n: u8) -> Self {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&[n; 32]).expect("32 bytes");
-        let mut key = [0; 32];
-        key.copy_from_slice(pair.public_key().as_ref());
-        let (name, operator) = (format!("m{n}.example.test"), format!("operator {n}"));
-        let named = NamedKey {
-            name,
-            operator,
-            key,
-        };
+        let (named, pair) = named_key('m', n);
         Self { named, pair }
     }
 
@@ -149,9 +127,7 @@ impl TestMirror {
 
     /// Its note, right or wrong.
     pub fn sign(&self, said: &Archived) -> String {
-        let mut signature = [0; 64];
-        signature.copy_from_slice(self.pair.sign(said.text().as_bytes()).as_ref());
-        said.to_note(&self.named, &signature)
+        said.to_note(&self.named, &sign(&self.pair, &said.text()))
     }
 }
 
@@ -167,12 +143,10 @@ pub struct TestLog {
 
 impl TestLog {
     /// An empty log. The key is a function of the seed.
-    #[allow(clippy::expect_used)] // 32 bytes are always a seed
     pub fn new(origin: &str, seed: [u8; 32]) -> Self {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).expect("32 bytes");
         Self {
             origin: origin.to_owned(),
-            pair,
+            pair: pair_of(&seed),
             tree: Tree::new(),
             witnesses: Vec::new(),
             quorum: WitnessQuorum::none(),
@@ -200,9 +174,7 @@ impl TestLog {
 
     /// The log's public key.
     pub fn key(&self) -> [u8; 32] {
-        let mut key = [0; 32];
-        key.copy_from_slice(self.pair.public_key().as_ref());
-        key
+        public_key(&self.pair)
     }
 
     /// What a verifier would pin.
@@ -230,9 +202,7 @@ impl TestLog {
 
     /// The log key's signature over any note text, right or wrong.
     pub fn sign(&self, text: &str) -> [u8; 64] {
-        let mut signature = [0; 64];
-        signature.copy_from_slice(self.pair.sign(text.as_bytes()).as_ref());
-        signature
+        sign(&self.pair, text)
     }
 
     /// Signs a statement about `artifact`, logs it and returns the bundle bytes.
@@ -272,4 +242,32 @@ impl TestLog {
             canonicalized_body: body,
         }
     }
+}
+
+/// The name, operator and key of witness or mirror `n`.
+fn named_key(letter: char, n: u8) -> (NamedKey, Ed25519KeyPair) {
+    let pair = pair_of(&[n; 32]);
+    let named = NamedKey {
+        name: format!("{letter}{n}.example.test"),
+        operator: format!("operator {n}"),
+        key: public_key(&pair),
+    };
+    (named, pair)
+}
+
+#[allow(clippy::expect_used)] // 32 bytes are always a seed
+fn pair_of(seed: &[u8; 32]) -> Ed25519KeyPair {
+    Ed25519KeyPair::from_seed_unchecked(seed).expect("32 bytes")
+}
+
+fn public_key(pair: &Ed25519KeyPair) -> [u8; 32] {
+    let mut key = [0; 32];
+    key.copy_from_slice(pair.public_key().as_ref());
+    key
+}
+
+fn sign(pair: &Ed25519KeyPair, text: &str) -> [u8; 64] {
+    let mut signature = [0; 64];
+    signature.copy_from_slice(pair.sign(text.as_bytes()).as_ref());
+    signature
 }

@@ -14,7 +14,7 @@ use crate::nodes;
 /// Nodes of a full hash tile, entries of a full bundle.
 pub const WIDTH: u64 = 256;
 /// Levels of the tree that a tile spans.
-const HEIGHT: u32 = 8;
+pub(crate) const HEIGHT: u32 = 8;
 /// Levels of tiles of the largest tree.
 const LEVELS: u32 = 8;
 /// Longest entry bundle in bytes: 256 entries of 65,535 bytes with their lengths.

@@ -4,6 +4,7 @@ use siegel_ident::Digest;
 
 use crate::merkle::{empty_root, node_hash};
 use crate::nodes;
+use crate::tiles::{HEIGHT, Level, TilePath, WIDTH};
 
 /// All complete nodes of an RFC 6962 tree, level by level: about 64 bytes per leaf.
 #[derive(Clone, Default)]
@@ -66,6 +67,22 @@ impl Tree {
     pub fn node(&self, level: u32, index: u64) -> Option<Digest> {
         let index = usize::try_from(index).ok()?;
         self.levels.get(level as usize)?.get(index).copied()
+    }
+
+    /// The bytes of a hash tile; `None` if not all of its nodes are complete, or it holds entries.
+    pub fn hash_tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
+        let Level::Hashes(level) = tile.level else {
+            return None;
+        };
+        let level = level
+            .checked_mul(HEIGHT)
+            .filter(|level| *level < u64::BITS)?;
+        let first = tile.index.checked_mul(WIDTH)?;
+        let mut bytes = Vec::new();
+        for index in first..first.checked_add(tile.width)? {
+            bytes.extend_from_slice(self.node(level, index)?.as_bytes());
+        }
+        Some(bytes)
     }
 
     /// The inclusion proof of leaf `index` in the tree of the first `size` leaves, lowest sibling

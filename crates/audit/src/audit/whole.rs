@@ -1,13 +1,16 @@
 //! The log as a whole: all its entries, sorted in, and the tree that they make (I1).
 
-use siegel_policy::{Finding, Severity};
+use std::sync::Arc;
+
+use siegel_policy::Severity;
 use siegel_rekor::LogReader;
 use siegel_translog::{Checkpoint, Tree};
 
 use super::AuditError;
+use super::opened::{Known, Opened};
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::read::{self, CERTIFIED, Item, Reading};
+use crate::read::{self, CERTIFIED, Reading};
 use crate::replay::Replay;
 use crate::report::Counts;
 
@@ -18,16 +21,22 @@ const OTHER_SIZES: u64 = 1024;
 pub(crate) async fn read_all(
     log: &LogReader,
     checkpoint: &Checkpoint,
-    anchors: &AuditAnchors,
+    (anchors, shared): (&AuditAnchors, bool),
     counts: &mut Counts,
     replay: &mut Replay,
     findings: &mut Findings,
 ) -> Result<Reading, AuditError> {
-    let take = |opened: Result<Item, Finding>| {
+    let take = |opened: Opened| {
+        let index = counts.total;
+        findings.about(Some(index));
         counts.total += 1;
         match opened {
-            Ok(item) => replay.take(item, counts, findings),
-            Err(mut finding) => {
+            Opened::Good(item) => replay.take(item, counts, findings),
+            Opened::Certified(item) => {
+                counts.certified += 1;
+                replay.take_certified(item, findings);
+            }
+            Opened::Bad(mut finding) => {
                 counts.unreadable += 1;
                 // A certificate is a signer whom the anchors cannot know.
                 if finding.id == CERTIFIED && !anchors.publishers.is_empty() {
@@ -35,13 +44,44 @@ pub(crate) async fn read_all(
                 }
                 findings.add(finding);
             }
+            Opened::Strangers { key, finding } => {
+                counts.strangers += 1;
+                replay.world.strangers.take(index, key, finding);
+            }
         }
     };
-    let reading = read::read(log, checkpoint.size, read::open, take).await?;
+    let known = Known::of(anchors, shared);
+    let open = move |log, index, body| Arc::clone(&known).open(log, index, body);
+    let reading = read::read(log, checkpoint.size, open, take).await?;
+    findings.about(None);
     if let Some(why) = &reading.withheld {
         findings.error("entries-withheld", "I1", why.as_str());
     }
     Ok(reading)
+}
+
+/// The log's hash tiles are those of its entries, so that a proof can be made for each (I1).
+pub(crate) async fn check_tiles(
+    log: &LogReader,
+    tree: &Tree,
+    findings: &mut Findings,
+) -> Result<(), AuditError> {
+    let tiles = read::tiles(log, tree).await?;
+    if let Some(names) = tiles.wrong.names() {
+        let message = format!(
+            "not the hashes of the log's entries, though the checkpoint is theirs: {names}; proofs \
+             from such tiles do not hold"
+        );
+        findings.error("tile-wrong", "I1", message);
+    }
+    if let Some(names) = tiles.missing.names() {
+        let message = format!(
+            "hash tiles that the checkpoint covers are not there: {names}; what is under them \
+             cannot be proved"
+        );
+        findings.error("tile-missing", "I1", message);
+    }
+    Ok(())
 }
 
 /// The entries are exactly those that the checkpoint covers, and the log grew from every state

@@ -37,8 +37,9 @@ pub struct Place {
 pub enum StateError {
     /// Nothing is there, and it must be.
     #[error(
-        "there is no state of this log in {0}: without it nobody can tell whether the log was \
-             rewritten since; --rebaseline begins anew"
+        "there is no state in {0}, the folder that was named for it. Nothing was read. If this is the first \
+             audit of this log there, that is as it should be; if there was one before, its state is \
+             gone, and nobody could tell whether the log was rewritten since"
     )]
     Missing(String),
     /// There was one.

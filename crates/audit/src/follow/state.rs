@@ -24,6 +24,8 @@ pub struct State {
     /// Oldest first; each has grown from the one before.
     pub(super) seen: Vec<(Timestamp, Seen)>,
     standing: Vec<Standing>,
+    /// The last audit took the log for one that others write in, too.
+    shared: bool,
 }
 
 /// A contradiction that was found. It stands until somebody decides to start anew.
@@ -52,6 +54,7 @@ impl State {
             log: log.clone(),
             seen: Vec::new(),
             standing: Vec::new(),
+            shared: false,
         }
     }
 
@@ -63,6 +66,11 @@ impl State {
     /// True if the log was caught, now or earlier.
     pub fn is_contradicted(&self) -> bool {
         !self.standing.is_empty()
+    }
+
+    /// True if the last audit took the log for one that others write in, too.
+    pub fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// Remembers what an audit saw. True if there is anything new to remember.
@@ -80,6 +88,7 @@ impl State {
             }
         }
         if let Some(seen) = &audited.verified {
+            self.shared = audited.report.log.shared;
             // The same tree, cosigned again: the newer note replaces the older.
             self.seen
                 .pop_if(|(_, last)| last.checkpoint() == seen.checkpoint());
@@ -146,6 +155,7 @@ impl State {
             key: self.log.key,
             seen: seen.collect(),
             standing: self.standing.clone(),
+            shared: self.shared,
         };
         let sha256 = Digest::of(&json::to_canonical(&state)?);
         json::to_canonical(&FileJson { sha256, state })
@@ -175,6 +185,7 @@ impl State {
             log: log.clone(),
             seen: seen.collect::<Result<_, _>>()?,
             standing: state.standing,
+            shared: state.shared,
         })
     }
 }
@@ -195,6 +206,8 @@ struct StateJson {
     key: [u8; 32],
     seen: Vec<SeenJson>,
     standing: Vec<Standing>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
 }
 
 #[derive(Serialize, Deserialize)]

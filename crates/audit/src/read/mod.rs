@@ -4,6 +4,7 @@
 mod entry;
 mod item;
 mod source;
+mod tiles;
 mod workers;
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use workers::Workers;
 
 pub(crate) use entry::{CERTIFIED, Signed, Unread, fetch, signed};
 pub(crate) use item::{Item, Kind, open};
+pub(crate) use tiles::tiles;
 
 /// Entries asked for at a time: whole bundles of 256.
 const CHUNK: u64 = 1024;

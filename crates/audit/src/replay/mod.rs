@@ -14,6 +14,7 @@ mod policies;
 mod runs;
 mod signers;
 mod steps;
+mod strangers;
 mod wrong;
 
 use std::collections::BTreeMap;
@@ -24,16 +25,19 @@ use siegel_translog::Tree;
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::read::{Item, Kind};
+use crate::read::{CERTIFIED, Item, Kind};
 use crate::report::{Counts, PipelineReport, PolicyReport, RunReport};
 use chain::LoggedReceipt;
 use genesis::LoggedGenesis;
 use offers::{LoggedOffer, OfferedKey};
 use policies::LoggedPolicy;
 use signers::{Part, SignerId, Signers};
+use strangers::Strangers;
 
-/// Statements of unknown kinds that are listed; all are counted.
-const UNKNOWN_MAX: usize = 100;
+pub(crate) use open::unknown_kind;
+
+/// Statements of unknown kinds that are kept; all are counted.
+const UNKNOWN_MAX: usize = 32;
 
 /// All that was read, sorted by what it is; then judged.
 #[derive(Default)]
@@ -61,6 +65,19 @@ pub(crate) struct World {
     pub(crate) keys: BTreeMap<(ClusterId, EpochId), Vec<OfferedKey>>,
     /// Statements of kinds that this version does not know, the first ones.
     pub(crate) unknown: Vec<(u64, String)>,
+    /// How many more there are.
+    pub(crate) more_unknown: u64,
+    /// Entries of others in a shared log.
+    pub(crate) strangers: Strangers,
+}
+
+impl World {
+    fn unknown_kind(&mut self, index: u64, kind: String) {
+        match self.unknown.len() < UNKNOWN_MAX {
+            true => self.unknown.push((index, kind)),
+            false => self.more_unknown += 1,
+        }
+    }
 }
 
 impl Replay {
@@ -135,18 +152,50 @@ impl Replay {
             }
             Kind::Other(kind) => {
                 counts.other += 1;
-                if world.unknown.len() < UNKNOWN_MAX {
-                    world.unknown.push((index, kind));
-                }
+                world.unknown_kind(index, kind);
             }
         }
+    }
+
+    /// Takes note of an entry of a publisher under a certificate. Clients and key service take no such
+    /// proof, so what it says has no effect (I1); that it can be read is checked.
+    pub(crate) fn take_certified(&mut self, item: Item, findings: &mut Findings) {
+        let Item {
+            index,
+            signer,
+            kind,
+            named,
+            ..
+        } = item;
+        let world = &mut self.world;
+        world.signers.signed(signer, part(&kind), index);
+        let message = format!(
+            "log entry {index} is signed under a certificate of a pinned publisher's key: it counts as \
+             that publisher's, and is no proof for clients or key service"
+        );
+        findings.info(CERTIFIED, message);
+        named.into_iter().for_each(|finding| findings.add(finding));
+        let mut read = Reader { index, findings };
+        let _ = match kind {
+            Kind::Policy(parsed) => read.parsed("policy", "I2", parsed).map(drop),
+            Kind::Genesis(parsed) => read.parsed("genesis", "I2", parsed).map(drop),
+            Kind::Receipt(parsed) => read.parsed("receipt", "I17", parsed).map(drop),
+            Kind::Endorsement(parsed) => read.parsed("endorsement", "I2", parsed).map(drop),
+            Kind::KeyOffer(parsed) => read.parsed("key offer", "I2", parsed).map(drop),
+            Kind::Nonce(parsed) => read.parsed("nonce", "I2", parsed).map(drop),
+            Kind::Program => None,
+            Kind::Other(kind) => {
+                world.unknown_kind(index, kind);
+                None
+            }
+        };
     }
 
     /// Judges all of it, once everything is there: the log orders entries by arrival, and a
     /// courier may bring receipts in any order. `tree` is absent if the log is not known as a whole.
     pub(crate) fn judge(
         &mut self,
-        anchors: &AuditAnchors,
+        (anchors, shared): (&AuditAnchors, bool),
         tree: Option<&Tree>,
         findings: &mut Findings,
     ) {
@@ -154,6 +203,9 @@ impl Replay {
         self.left_open(anchors, findings);
         self.unknown_kinds(anchors, findings);
         signers::judge(&self.world, anchors, findings);
+        if shared {
+            strangers::judge(&self.world, anchors, findings);
+        }
         policies::judge(&self.world, anchors, findings);
         policies::together(&self.world, findings);
         endorsements::judge(&self.world, anchors, findings);

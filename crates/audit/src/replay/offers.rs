@@ -32,6 +32,7 @@ pub(super) fn judge(
     findings: &mut Findings,
 ) {
     for logged in std::mem::take(&mut world.offers) {
+        findings.about(Some(logged.index));
         let proved = prove(world, anchors, tree, &logged)
             .and_then(|bundle| one_key(world, &bundle).map(|()| bundle));
         match proved {
@@ -46,6 +47,7 @@ pub(super) fn judge(
             }
         }
     }
+    findings.about(None);
 }
 
 fn prove(

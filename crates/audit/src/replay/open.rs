@@ -3,10 +3,17 @@
 use std::collections::BTreeMap;
 
 use siegel_ident::ClusterId;
+use siegel_policy::{Finding, Severity};
 
 use super::Replay;
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
+
+/// An entry of a kind that nobody here can judge: an error where publishers are pinned.
+pub(crate) fn unknown_kind(index: u64, kind: &str) -> Finding {
+    let message = format!("log entry {index}: unknown kind of statement {kind:?}");
+    Finding::new(Severity::Error, "unknown-statement", "I1", message)
+}
 
 impl Replay {
     /// A check that the anchors do not ask for was not made: a good verdict must not hide that.
@@ -47,12 +54,25 @@ impl Replay {
 
     /// A kind of statement that nobody can judge. Where publishers are pinned, none may log one.
     pub(super) fn unknown_kinds(&self, anchors: &AuditAnchors, findings: &mut Findings) {
-        for (index, kind) in &self.world.unknown {
-            let message = format!("log entry {index}: unknown kind of statement {kind:?}");
-            match anchors.publishers.is_empty() {
-                true => findings.warning("unknown-statement", "", message),
-                false => findings.error("unknown-statement", "I1", message),
+        let pinned = !anchors.publishers.is_empty();
+        let like = |mut finding: Finding| {
+            if !pinned {
+                (finding.severity, finding.invariant) = (Severity::Warning, None);
             }
+            finding
+        };
+        for (index, kind) in &self.world.unknown {
+            findings.about(Some(*index));
+            findings.add(like(unknown_kind(*index, kind)));
+        }
+        findings.about(None);
+        let (severity, invariant) = match pinned {
+            true => (Severity::Error, "I1"),
+            false => (Severity::Warning, ""),
+        };
+        if self.world.more_unknown > 0 {
+            let more = self.world.more_unknown;
+            findings.more(severity, "unknown-statement", invariant, more);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use siegel_ident::KeyDigest;
+use siegel_policy::Severity;
 use siegel_translog::SpkiKey;
 
 use super::World;
@@ -10,7 +11,7 @@ use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
 
 /// Unknown keys that are named; the others are counted.
-const NAMED: usize = 20;
+const NAMED: usize = 10;
 
 /// A key by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,8 +107,7 @@ pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findin
             findings.error("unknown-signer", "I1", message);
         }
         if rest > 0 {
-            let message = format!("{rest} further unknown keys signed entries");
-            findings.error("unknown-signer", "I1", message);
+            findings.more(Severity::Error, "unknown-signer", "I1", rest as u64);
         }
     } else if let Some(first) = lines.next() {
         let all = lines.fold(first, |all, line| format!("{all}; {line}"));
@@ -121,7 +121,7 @@ pub(super) fn judge(world: &World, anchors: &AuditAnchors, findings: &mut Findin
 }
 
 /// Whom the auditor pins; else whom a policy in the log believes.
-fn is_endorser(world: &World, anchors: &AuditAnchors, key: &KeyDigest) -> bool {
+pub(super) fn is_endorser(world: &World, anchors: &AuditAnchors, key: &KeyDigest) -> bool {
     match anchors.endorsers.is_empty() {
         false => anchors.endorsers.contains(key),
         true => {

@@ -20,6 +20,6 @@ pub use disk::{last_bundle, rot, withhold};
 pub use history::{build_of, lived, receipts, stage};
 pub use liar::{Bend, Liar, bundle, unbundle};
 pub use scene::*;
-pub use signer::Signer;
+pub use signer::{Signer, certificate};
 pub use told::{Quote, Told, Vouch};
 pub use witness::{Witness, quorum};

@@ -96,13 +96,14 @@ async fn i14_many_unknown_keys_are_counted() {
             .await;
     }
     let report = pinned(&scene).await;
-    assert_eq!(errors(&report).len(), 21);
+    assert_eq!(errors(&report).len(), 11);
     assert!(
         report
             .findings
             .iter()
-            .any(|f| f.message.starts_with("10 further unknown keys"))
+            .any(|f| f.message == "20 more of this kind")
     );
+    assert_eq!(report.grouped[0].count, 30);
 }
 
 #[tokio::test]
@@ -113,6 +114,24 @@ async fn an_unknown_kind_is_an_error_where_publishers_are_pinned() {
         .await;
     assert!(scene.audit().await.ok);
     assert_eq!(errors(&pinned(&scene).await), ["unknown-statement"]);
+    // I14: all are counted, whatever was kept of them.
+    for i in 0..49u8 {
+        scene
+            .publish(&scene.author, "https://example.test/note", &[i])
+            .await;
+    }
+    for (report, severity) in [
+        (scene.audit().await, Severity::Warning),
+        (pinned(&scene).await, Severity::Error),
+    ] {
+        let group = &report.grouped[0];
+        assert_eq!((group.count, group.severity), (50, severity));
+        assert_eq!(
+            (group.id.as_str(), group.entries[19]),
+            ("unknown-statement", 19)
+        );
+        assert_eq!((report.grouped.len(), report.entries.other), (1, 50));
+    }
 }
 
 /// I11. Witnesses of a simulation are no witnesses.

@@ -38,6 +38,10 @@ async fn clusters_that_are_not_what_they_say() {
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["cluster-other-log"]);
     let mut scene = Scene::new();
+    scene.genesis.config.log_origin = "other.example.test".to_owned();
+    publish(&scene, &scene.genesis).await;
+    assert_eq!(errors(&scene.audit().await), ["cluster-other-log"]);
+    let mut scene = Scene::new();
     scene.genesis.config.witnesses = quorum(2);
     publish(&scene, &scene.genesis).await;
     assert_eq!(errors(&scene.audit().await), ["witnesses-not-checked"]);

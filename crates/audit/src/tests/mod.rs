@@ -9,6 +9,8 @@ mod log;
 mod offers;
 mod receipts;
 mod search;
+mod shared;
+mod tiles;
 
 use siegel_policy::Severity;
 

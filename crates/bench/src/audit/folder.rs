@@ -1,5 +1,5 @@
-//! A log's folder, written as a log would leave it, without its server: entry bundles, packs and
-//! checkpoint. Hash tiles are left out: an auditor makes them itself.
+//! A log's folder, written as a log would leave it, without its server: entry bundles, hash tiles,
+//! packs and checkpoint.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use siegel_ident::Digest;
 use siegel_rekor::{PackDirectory, PackEntry};
-use siegel_translog::tiles::{Level, WIDTH, push_entry};
+use siegel_translog::tiles::{Level, WIDTH, grown, push_entry};
 use siegel_translog::{Tree, merkle};
 
 /// Appends to a log's folder.
@@ -68,6 +68,11 @@ impl Folder {
     pub fn publish(mut self, sign: impl FnOnce(u64, Digest) -> String) -> io::Result<u64> {
         if !self.bundle.is_empty() {
             self.write_bundle()?;
+        }
+        for tile in grown(0, self.tree.size()) {
+            if let Some(bytes) = self.tree.hash_tile(&tile) {
+                self.write(&format!("tile/{tile}"), &bytes)?;
+            }
         }
         let note = sign(self.tree.size(), self.tree.root());
         self.write("checkpoint", note.as_bytes())?;

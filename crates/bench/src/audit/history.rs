@@ -19,8 +19,9 @@ use super::folder::Folder;
 pub const ANCHORS: &str = "anchors.json";
 /// Steps of each run, so that a run has a hundred receipts.
 const STEPS: u64 = 97;
-/// Receipts at a time: with their statements they make one pack.
-const BATCH: usize = 32_768;
+/// Receipts at a time: with their statements they make one pack of about 16 MiB, which is what a log
+/// merges packs of more than 2 MiB into.
+const BATCH: usize = 16_384;
 /// Signatures that are verified alone.
 const SAMPLE: usize = 20_000;
 

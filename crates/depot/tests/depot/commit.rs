@@ -1,87 +1,36 @@
 //! Group commit over a store that waits or fails at the test's word.
 
-use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures::stream::BoxStream;
-use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
+use futures::future::{BoxFuture, FutureExt as _};
 use siegel_depot::{Depot, DepotError, Kind, Limits, PutOutcome, Store};
 use siegel_ident::{BlobDigest, Digest, EpochId};
-use tokio::sync::{Semaphore, mpsc};
+use siegel_store::{Path, PutPayload, Refusal, Rule, RuledStore};
+use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
 use super::setting::*;
 
 /// Each put waits for a word: true lets it through, false makes it fail.
-#[derive(Debug)]
 struct Slow {
-    inner: Arc<dyn ObjectStore>,
-    words: tokio::sync::Mutex<mpsc::UnboundedReceiver<bool>>,
+    words: Mutex<mpsc::UnboundedReceiver<bool>>,
     begun: Arc<Semaphore>,
     puts: Arc<AtomicUsize>,
 }
 
-impl fmt::Display for Slow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Slow")
-    }
-}
-
-#[async_trait::async_trait]
-impl ObjectStore for Slow {
-    async fn put_opts(&self, at: &Path, data: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        self.puts.fetch_add(1, Ordering::SeqCst);
-        self.begun.add_permits(1);
-        match self.words.lock().await.recv().await {
-            Some(true) => self.inner.put_opts(at, data, opts).await,
-            _ => Err(object_store::Error::Generic {
-                store: "Slow",
-                source: "as told".into(),
-            }),
+impl Rule for Slow {
+    fn put<'a>(&'a self, _: &'a Path, _: &'a PutPayload) -> BoxFuture<'a, Refusal> {
+        async {
+            self.puts.fetch_add(1, Ordering::SeqCst);
+            self.begun.add_permits(1);
+            match self.words.lock().await.recv().await {
+                Some(true) => Refusal::None,
+                _ => Refusal::Before,
+            }
         }
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        at: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(at, opts).await
-    }
-
-    async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
-        self.inner.get_opts(at, options).await
-    }
-
-    async fn get_ranges(&self, at: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.inner.get_ranges(at, ranges).await
-    }
-
-    fn delete_stream(
-        &self,
-        paths: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(paths)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
+        .boxed()
     }
 }
 
@@ -98,12 +47,12 @@ impl Setting {
     async fn new() -> Self {
         let (words, heard) = mpsc::unbounded_channel();
         let (begun, puts) = (Arc::new(Semaphore::new(0)), Arc::default());
-        let store = Store::memory().wrapped(|inner| Slow {
-            inner,
+        let slow = Slow {
             words: heard.into(),
             begun: Arc::clone(&begun),
             puts: Arc::clone(&puts),
-        });
+        };
+        let store = Store::memory().wrapped(|inner| RuledStore::new(inner, slow));
         let depot = Depot::open(store, Limits::default()).await.unwrap();
         Self {
             depot,
@@ -198,7 +147,8 @@ async fn a_batch_that_fails_refuses_all_of_it_and_the_next_one_goes() {
     s.say(false);
     for put in meanwhile {
         let refused = answer(put).await;
-        assert!(matches!(refused, Err(DepotError::Store(_))), "{refused:?}");
+        let as_told = matches!(refused, Err(DepotError::StoreFull));
+        assert!(as_told, "{refused:?}");
     }
     assert_eq!(s.listed(), [BlobDigest::of(&upload(1, 1))]);
     let lost = s.depot.get(Kind::Upload, Digest::of(&upload(2, 1))).await;

@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
-use siegel_depot::{Depot, Limits, Store, StoreFull};
+use siegel_depot::{Depot, Limits, Store};
 use siegel_ident::Digest;
+use siegel_store::RuledStore;
 use siegel_wire::v1::ObjectKind;
 use tonic::Code;
 
@@ -175,7 +176,7 @@ async fn a_full_store_says_so_and_stores_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let first = upload(1, 1);
     let room = first.len() as u64 + 100;
-    let store = folder(dir.path()).wrapped(|inner| StoreFull::after(inner, room));
+    let store = folder(dir.path()).wrapped(|inner| RuledStore::full_after(inner, room));
     let (mut client, _task) = start(store, Limits::default()).await;
     assert!(!put(&mut client, ObjectKind::Upload, &first).await.unwrap());
     let second = upload(2, 1);

@@ -98,7 +98,7 @@ struct Log {
 
 /// Somebody else's log, or witnesses and a log of our own.
 async fn log(nursery: &mut Nursery) -> Result<Log, FleetError> {
-    if let Some(RemoteLog { url, anchors }) = nursery.options.log.clone() {
+    if let Some(RemoteLog { url, anchors, .. }) = nursery.options.log.clone() {
         anchors.check().map_err(|e| config_error("log", e))?;
         let witnesses = Vec::new();
         return Ok(Log {

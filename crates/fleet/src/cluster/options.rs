@@ -23,13 +23,15 @@ pub enum Mode {
     },
 }
 
-/// A log that somebody else runs, with an archive beside it.
+/// A log that somebody else runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteLog {
     /// Where it is.
     pub url: String,
     /// Its name, key and witnesses: they go into the genesis, and every device pins them.
     pub anchors: LogAnchors,
+    /// The URL that has the archive below it, if that is not the log's.
+    pub archive: Option<String>,
 }
 
 /// How many of what, and where.

@@ -14,8 +14,8 @@ fn witnesses() -> [TestWitness; 2] {
     [1, 2].map(TestWitness::new)
 }
 
-/// Catches a door of the key service that judges proofs without the genesis' witnesses, or by the clock
-/// of whoever asks.
+/// Catches a door of the key service that judges proofs or checkpoints without the genesis' witnesses,
+/// or by another clock than its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn i1_a_policy_needs_fresh_witnesses() {
     let mut world = World::new(None);
@@ -42,4 +42,16 @@ async fn i1_a_policy_needs_fresh_witnesses() {
     world.log.set_time(world.clock.now());
     let fresh = world.registration(&policy, Vec::new());
     world.register_policy(&fresh).await.unwrap();
+
+    // The checkpoint that a key's evidence carries is held to the same.
+    let id = world.request_id();
+    world.bundle(id, &policy).await.unwrap();
+    world.clock.advance(Seconds(MAX_AGE + 60));
+    let id = world.request_id();
+    let refused = world.bundle(id, &policy).await.unwrap_err();
+    assert_eq!(refused.code, "bad-checkpoint", "stale by now");
+    world.log = TestLog::new("log.example", [7; 32]);
+    let id = world.request_id();
+    let refused = world.bundle(id, &policy).await.unwrap_err();
+    assert_eq!(refused.code, "bad-checkpoint", "nobody has cosigned");
 }

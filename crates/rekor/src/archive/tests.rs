@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::TryStreamExt as _;
 use siegel_ident::Digest;
 use siegel_ident::lp::LpError;
-use siegel_store::{Path, Refusal, Store, StoreFull};
+use siegel_store::{Path, Refusal, RuledStore, Store};
 
 use super::pack::PREAMBLE;
 use super::*;
@@ -183,7 +183,7 @@ async fn i8_a_kill_in_a_merge_loses_nothing() {
 async fn i8_a_merge_that_fails_leaves_all_where_it_is() {
     let memory = Store::memory();
     let store = memory.clone().wrapped(|inner| {
-        StoreFull::when(inner, |_, size| match size > 400 {
+        RuledStore::when(inner, |_, size| match size > 400 {
             true => Refusal::Before,
             false => Refusal::None,
         })

@@ -8,7 +8,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use siegel_ident::Digest;
 use siegel_store::Store;
 use siegel_translog::TilePath;
-use siegel_translog::tiles::{Level, MAX_ENTRIES, WIDTH, parse_entries};
+use siegel_translog::tiles::{Level, MAX_ENTRIES, MAX_HASHES, WIDTH, parse_entries};
 
 use crate::archive::Packs;
 use crate::error::RekorError;
@@ -95,6 +95,25 @@ impl FolderLog {
     /// a pack that cannot be read; [`RekorError::Io`].
     pub async fn archive_get(&self, digest: &Digest) -> Result<Vec<u8>, RekorError> {
         self.packs.get(digest).await
+    }
+
+    /// The bytes of a hash tile, unverified, and the tile that was found: this one, or the full one
+    /// at its place.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`]; [`RekorError::Damaged`] if it is too long for a tile;
+    /// [`RekorError::Io`].
+    pub async fn hash_tile(&self, tile: TilePath) -> Result<(TilePath, Vec<u8>), RekorError> {
+        // A narrow form is removed once the full one is published.
+        for tile in [tile, tile.full()] {
+            let path = tile_path(&tile);
+            let read = self.store.get_at_most(&path, MAX_HASHES as u64).await;
+            if let Some(bytes) = read.map_err(RekorError::store("a hash tile"))? {
+                return Ok((tile, bytes.into()));
+            }
+        }
+        let dir = self.dir.display();
+        Err(RekorError::NotFound(format!("tile/{tile} in {dir}")))
     }
 
     /// At least `width` entries of a bundle. What the checkpoint says of its size only says where to

@@ -6,11 +6,12 @@ use std::time::Duration;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use siegel_ident::Digest;
 use siegel_translog::checkpoint::MAX_NOTE;
-use siegel_translog::tiles::{Level, MAX_ENTRIES, WIDTH, parse_entries};
+use siegel_translog::tiles::{Level, MAX_ENTRIES, MAX_HASHES, WIDTH, parse_entries};
 use siegel_translog::tlog_entry::MAX_ENTRY;
 use siegel_translog::{Bundle, Envelope, HashedRekord, SpkiKey, TilePath, TlogEntry};
 use tokio::time::Instant;
 
+use super::pace::Pace;
 use super::tls;
 use crate::MAX_ARCHIVED;
 use crate::error::RekorError;
@@ -20,6 +21,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// First and longest pause while the log is away.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest that any request takes.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// How this client names itself.
@@ -29,8 +31,10 @@ const USER_AGENT: &str = concat!("siegel/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug)]
 pub struct LogClient {
     base: Url,
+    archive: Url,
     client: Client,
     patience: Duration,
+    pace: Pace,
     pub(super) log_id: Option<Digest>,
 }
 
@@ -55,9 +59,11 @@ impl LogClient {
     fn trusting(url: &str, root: Option<&[u8]>) -> Result<Self, RekorError> {
         let (base, client) = client_of(url, root)?;
         Ok(Self {
+            archive: base.clone(),
             base,
             client,
             patience: Duration::ZERO,
+            pace: Pace::LEAST,
             log_id: None,
         })
     }
@@ -71,6 +77,13 @@ impl LogClient {
         self
     }
 
+    /// Puts up with this pace.
+    #[cfg(test)]
+    pub(crate) fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
     /// Says which log this is (`LogAnchors::log_id`). Only needed for logs that answer 409 to an entry
     /// which they have, as Rekor v2 does: its proof is then computed from the tiles, which do not
     /// name the log.
@@ -78,6 +91,21 @@ impl LogClient {
     pub fn with_log_id(mut self, log_id: Digest) -> Self {
         self.log_id = Some(log_id);
         self
+    }
+
+    /// Archives at another URL: for a Rekor v2 that has no archive beside it. `GET` and `PUT` of
+    /// `archive/SHA256` below it are an archive.
+    ///
+    /// # Errors
+    /// [`RekorError::Url`].
+    pub fn with_archive(mut self, url: &str) -> Result<Self, RekorError> {
+        self.archive = Self::new(url)?.base;
+        Ok(self)
+    }
+
+    /// The URL that has the archive below it: the log's, if not said otherwise.
+    pub fn archive_url(&self) -> &str {
+        self.archive.as_str()
     }
 
     /// The log's URL.
@@ -99,11 +127,26 @@ impl LogClient {
         key: &SpkiKey,
         payload: &[u8],
     ) -> Result<Vec<u8>, RekorError> {
+        self.archive(envelope, key, payload).await?;
+        let entry = self.submit(envelope, key).await?;
+        Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
+    }
+
+    /// Archives the payload and the signed bytes, without logging anything: the first half of
+    /// [`Self::publish`].
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn archive(
+        &self,
+        envelope: &Envelope,
+        key: &SpkiKey,
+        payload: &[u8],
+    ) -> Result<(), RekorError> {
         envelope.verify(key)?;
         self.archive_put(payload).await?;
         self.archive_put(&envelope.pae()).await?;
-        let entry = self.submit(envelope, key).await?;
-        Ok(Bundle::new(envelope.clone(), key, entry).to_json()?)
+        Ok(())
     }
 
     /// Logs an envelope. The same envelope again returns the entry that is there, also where the log
@@ -204,7 +247,8 @@ impl LogClient {
             });
         }
         let digest = Digest::of(bytes);
-        let (url, request) = self.request(Method::PUT, &format!("archive/{digest}"))?;
+        let (url, request) =
+            self.request_at(&self.archive, Method::PUT, &format!("archive/{digest}"))?;
         self.bytes(&url, request.body(bytes.to_vec()), MAX_ENTRY)
             .await?;
         Ok(digest)
@@ -215,7 +259,8 @@ impl LogClient {
     /// # Errors
     /// [`RekorError::NotFound`], [`RekorError::OtherBytes`]; any error of the network or log.
     pub async fn archive_get(&self, digest: &Digest) -> Result<Vec<u8>, RekorError> {
-        let (url, request) = self.request(Method::GET, &format!("archive/{digest}"))?;
+        let (url, request) =
+            self.request_at(&self.archive, Method::GET, &format!("archive/{digest}"))?;
         let bytes = self.bytes(&url, request, MAX_ARCHIVED).await?;
         same_bytes(digest, &bytes)?;
         Ok(bytes)
@@ -231,7 +276,7 @@ impl LogClient {
             index,
             width,
         };
-        let (url, bytes) = self.tile(tile, MAX_ENTRIES).await?;
+        let (_, url, bytes) = self.tile(tile, MAX_ENTRIES).await?;
         parse_entries(&bytes)
             .filter(|list| list.len() as u64 >= width)
             .ok_or_else(|| RekorError::Answer {
@@ -240,25 +285,39 @@ impl LogClient {
             })
     }
 
-    /// A tile, at least as wide as asked for, and where it is.
+    /// The bytes of a hash tile, unverified, and the tile that was found: this one, or the full one
+    /// at its place.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`]; [`RekorError::TooLong`]; any error of the network or log.
+    pub async fn hash_tile(&self, tile: TilePath) -> Result<(TilePath, Vec<u8>), RekorError> {
+        let (found, _, bytes) = self.tile(tile, MAX_HASHES).await?;
+        Ok((found, bytes))
+    }
+
+    /// A tile, at least as wide as asked for, which one it is, and where.
     pub(super) async fn tile(
         &self,
         tile: TilePath,
         max: usize,
-    ) -> Result<(String, Vec<u8>), RekorError> {
-        match self.get_tile(&tile, max).await {
+    ) -> Result<(TilePath, String, Vec<u8>), RekorError> {
+        match self.get_tile(tile, max).await {
             // Logs may drop a partial tile once the full one is there.
             Err(RekorError::NotFound(_)) if tile.width < WIDTH => {
-                self.get_tile(&tile.full(), max).await
+                self.get_tile(tile.full(), max).await
             }
             other => other,
         }
     }
 
-    async fn get_tile(&self, tile: &TilePath, max: usize) -> Result<(String, Vec<u8>), RekorError> {
+    async fn get_tile(
+        &self,
+        tile: TilePath,
+        max: usize,
+    ) -> Result<(TilePath, String, Vec<u8>), RekorError> {
         let (url, request) = self.request(Method::GET, &format!("api/v2/tile/{tile}"))?;
         let bytes = self.bytes(&url, request, max).await?;
-        Ok((url, bytes))
+        Ok((tile, url, bytes))
     }
 
     pub(super) fn request(
@@ -266,8 +325,16 @@ impl LogClient {
         method: Method,
         path: &str,
     ) -> Result<(String, RequestBuilder), RekorError> {
-        let url = self
-            .base
+        self.request_at(&self.base, method, path)
+    }
+
+    fn request_at(
+        &self,
+        base: &Url,
+        method: Method,
+        path: &str,
+    ) -> Result<(String, RequestBuilder), RekorError> {
+        let url = base
             .join(path)
             .map_err(|e| RekorError::Url(e.to_string()))?;
         Ok((url.to_string(), self.client.request(method, url)))
@@ -307,12 +374,28 @@ impl LogClient {
             url: url.to_owned(),
             source,
         };
-        let mut response = request.send().await.map_err(network)?;
+        let (client, request) = request.build_split();
+        let request = request.map_err(network)?;
+        // What is written takes its time before there is an answer; what is read is there already.
+        let reads = *request.method() == Method::GET;
+        let begun = Instant::now();
+        let sent = client.execute(request);
+        let mut response = match reads {
+            true => self.pace.keep(url, begun, 0, sent).await?,
+            false => sent.await,
+        }
+        .map_err(network)?;
+        let begun = if reads { begun } else { Instant::now() };
         let status = response.status();
         let index = response.headers().get("x-log-index");
         let index = index.and_then(|index| index.to_str().ok()?.parse().ok());
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(network)? {
+        loop {
+            let chunk = response.chunk();
+            let chunk = self.pace.keep(url, begun, bytes.len(), chunk).await?;
+            let Some(chunk) = chunk.map_err(network)? else {
+                break;
+            };
             bytes.extend_from_slice(&chunk);
             if bytes.len() > max {
                 return Err(RekorError::TooLong {

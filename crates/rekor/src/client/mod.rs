@@ -2,6 +2,7 @@
 
 mod folder;
 mod http;
+mod pace;
 mod prove;
 mod reader;
 mod timestamp;
@@ -12,5 +13,7 @@ pub use http::LogClient;
 pub(crate) use http::client_of;
 pub use reader::LogReader;
 
+#[cfg(test)]
+pub(crate) use pace::Pace;
 #[cfg(test)]
 pub(crate) use tls::trusting_nobody;

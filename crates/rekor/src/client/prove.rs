@@ -2,7 +2,7 @@
 
 use siegel_ident::Digest;
 use siegel_translog::merkle::{leaf_hash, verify_inclusion};
-use siegel_translog::tiles::{Level, MAX_HASHES, TileSet, WIDTH};
+use siegel_translog::tiles::{Level, TileSet, WIDTH};
 use siegel_translog::{Checkpoint, InclusionProof, TlogEntry};
 
 use super::LogClient;
@@ -35,7 +35,7 @@ impl LogClient {
         let size = checkpoint.size;
         let mut tiles = TileSet::default();
         for tile in TileSet::for_inclusion(index, size) {
-            let (_, bytes) = self.tile(tile, MAX_HASHES).await?;
+            let (_, bytes) = self.hash_tile(tile).await?;
             if !tiles.insert(tile, &bytes) {
                 return Err(nonsense(&format!("tile {tile} is torn")));
             }

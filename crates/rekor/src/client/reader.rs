@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use siegel_ident::Digest;
+use siegel_translog::TilePath;
+use siegel_translog::tiles::Level;
 
 use super::{FolderLog, LogClient};
 use crate::error::RekorError;
@@ -52,6 +54,25 @@ impl LogReader {
             Self::Http(client) => client.entries(from, to).await,
             Self::Folder(folder) => folder.entries(from, to).await,
             Self::Open(log) => log.bodies(from, to).await,
+        }
+    }
+
+    /// The bytes of a hash tile, and the tile that was found: this one, or the full one at its place.
+    ///
+    /// # Errors
+    /// [`RekorError::NotFound`] if it is withheld; other errors of the source.
+    pub async fn hash_tile(&self, tile: TilePath) -> Result<(TilePath, Vec<u8>), RekorError> {
+        match self {
+            Self::Http(client) => client.hash_tile(tile).await,
+            Self::Folder(folder) => folder.hash_tile(tile).await,
+            Self::Open(log) => {
+                let bytes = match tile.level {
+                    Level::Hashes(level) => log.tile(level, tile.index, tile.width),
+                    Level::Entries => None,
+                };
+                let missing = || RekorError::NotFound(format!("tile {tile}"));
+                Ok((tile, bytes.ok_or_else(missing)?))
+            }
         }
     }
 

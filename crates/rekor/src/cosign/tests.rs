@@ -1,12 +1,18 @@
 //! A log and its witnesses over HTTP: honest ones, absent ones, and one that lies.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::Router;
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::routing::post;
 use siegel_ident::{NamedKey, Secret, Timestamp};
 use siegel_translog::{HashedRekord, LogAnchors, Statement, predicate};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use super::*;
 use crate::{LogKey, PolicySigner, Storage, Witness, WitnessLog, Witnessing, serve_witness};
@@ -139,6 +145,13 @@ async fn i1_what_is_published_is_cosigned() {
     assert_eq!(vouched(&anchors, &log.checkpoint(), 1_100), None);
     assert!(witnesses.due(&log.checkpoint(), Seconds(100), &world.now()));
     assert!(!witnesses.due(&log.checkpoint(), Seconds(101), &world.now()));
+    // The witness' clock was ahead, or ours has gone back: nobody takes such a line.
+    for (behind, due) in [(CLOCK_SKEW.0, false), (CLOCK_SKEW.0 + 1, true)] {
+        world.time.store(1_000 - behind, Ordering::SeqCst);
+        let found = witnesses.due(&log.checkpoint(), Seconds(5_000), &world.now());
+        assert_eq!(found, due, "{behind} s behind");
+    }
+    world.time.store(1_100, Ordering::SeqCst);
     log.refresh().await.unwrap();
     assert_eq!(vouched(&anchors, &log.checkpoint(), 1_100), Some(3));
     assert!(!witnesses.due(&log.checkpoint(), Seconds(100), &world.now()));
@@ -274,6 +287,54 @@ async fn i1_a_line_that_does_not_verify_is_left_out() {
     let lines = Note::parse(&note).unwrap().signatures.len();
     assert_eq!(lines, 1, "{note}");
     let _ = served.stop().await;
+}
+
+/// A witness that answers every request alike, and how often it was asked.
+async fn fake(status: u16, body: impl Fn() -> Body + Clone + Send + Sync + 'static) -> Fake {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = WitnessAt {
+        name: "w1.example.test".into(),
+        key: [1; 32],
+        url: format!("http://{}", listener.local_addr().unwrap()),
+    };
+    let asked = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&asked);
+    let answer = async move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        (StatusCode::from_u16(status).unwrap(), body())
+    };
+    let router = Router::new().route("/add-checkpoint", post(answer));
+    let serving = tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
+    Fake { at, asked, serving }
+}
+
+struct Fake {
+    at: WitnessAt,
+    asked: Arc<AtomicU64>,
+    serving: JoinHandle<()>,
+}
+
+// I8: catches a log that goes on asking a witness which contradicts itself, and one that reads an
+// answer without an end: in both cases the writer would wait its whole time, at every checkpoint.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i8_a_witness_that_talks_without_end_is_asked_no_more() {
+    let endless = || {
+        let chunks = futures::stream::repeat_with(|| Ok::<_, Infallible>(vec![b'x'; 4096]));
+        Body::from_stream(chunks)
+    };
+    let fakes = [
+        (fake(409, || Body::from("0\n")).await, 2),
+        (fake(200, endless).await, 1),
+    ];
+    for (fake, times) in fakes {
+        let world = World::new();
+        let (log, _) = world.log(std::slice::from_ref(&fake.at));
+        let since = Instant::now();
+        world.add(&log, 1).await;
+        assert!(since.elapsed() < WAIT, "it was waited for");
+        assert_eq!(fake.asked.load(Ordering::SeqCst), times);
+        fake.serving.abort();
+    }
 }
 
 #[test]

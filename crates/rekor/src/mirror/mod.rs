@@ -133,11 +133,20 @@ impl Mirror {
     /// folder `evidence`: then nothing is followed any more. An error of this mirror's own disk.
     pub async fn follow(&self, log: &LogReader) -> Result<(), RekorError> {
         let mut followed = Followed::default();
+        // Said once, not at every look.
+        let mut said = None;
         loop {
             match self.catch_up(log, &mut followed).await {
+                Ok(()) if said.take().is_some() => tracing::warn!("the log is followed again"),
                 Ok(()) => {}
                 Err(error) if fatal(&error) => return Err(error),
-                Err(error) => tracing::warn!(%error, "the log was not followed"),
+                Err(error) => {
+                    let why = Some(error.to_string());
+                    if said != why {
+                        tracing::warn!(%error, "the log was not followed; it is tried again");
+                    }
+                    said = why;
+                }
             }
             tokio::time::sleep(LOOK).await;
         }

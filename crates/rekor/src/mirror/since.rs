@@ -52,3 +52,34 @@ impl Since {
         self.times.get(digest).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // I1: catches a time that a later line makes younger, and a damaged line that is passed over.
+    #[test]
+    fn i1_the_first_time_stays_and_other_lines_are_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let (key, state) = (dir.path().join("key"), dir.path().join("state"));
+        let (folder, _) = KeyedFolder::open("SIEGEL TEST SEED", &key, &state).unwrap();
+        let digest = Digest::of(b"x");
+        let line = |time| Since::line(&digest, Timestamp(time));
+        folder
+            .save(format!("{}{}", line(7), line(9)).as_bytes())
+            .unwrap();
+        let since = Since::load(&folder).unwrap();
+        assert_eq!(since.of(&digest), Some(Timestamp(7)));
+        for bad in [
+            line(7).replace(" 7", " 07"),
+            line(7).replace(" 7", " -7"),
+            line(7).replace(" 7", ""),
+            line(7)[1..].to_owned(),
+            "\n".to_owned(),
+        ] {
+            folder.save(bad.as_bytes()).unwrap();
+            let read = Since::load(&folder);
+            assert!(matches!(read, Err(RekorError::Damaged(_))), "{bad:?}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use siegel_ident::{Seconds, Secret, Timestamp};
+use siegel_translog::testing::TestWitness;
 use siegel_translog::{MirrorQuorum, predicate};
 use tempfile::TempDir;
 
@@ -192,5 +193,91 @@ async fn i1_only_the_pinned_log_is_followed() {
         .catch_up(&world.reader(), &mut Followed::default())
         .await;
     assert!(matches!(other, Err(RekorError::Proof(_))), "{other:?}");
+    mirror.anchors = world.log.anchors();
+    mirror.anchors.witnesses = TestWitness::quorum(&[TestWitness::new(1)], 1, Seconds(60));
+    let unwitnessed = mirror
+        .catch_up(&world.reader(), &mut Followed::default())
+        .await;
+    assert!(
+        matches!(unwitnessed, Err(RekorError::Proof(_))),
+        "{unwitnessed:?}"
+    );
     assert!(mirror.get(&Digest::of(b"a policy")).await.is_err());
+}
+
+// I1: catches a word for bytes that were here once.
+#[tokio::test]
+async fn i1_no_word_for_what_cannot_be_read_now() {
+    let world = World::new();
+    world.publish(b"a policy", predicate::POLICY, false).await;
+    let (mirror, mut followed) = (world.mirror().await.unwrap(), Followed::default());
+    mirror
+        .catch_up(&world.reader(), &mut followed)
+        .await
+        .unwrap();
+    let digest = Digest::of(b"a policy");
+    mirror.archived(&digest).await.unwrap();
+    drop(mirror);
+    std::fs::remove_dir_all(world.dir.path().join("state/objects/archive")).unwrap();
+    let mirror = world.mirror().await.unwrap();
+    let gone = mirror.archived(&digest).await;
+    assert!(matches!(gone, Err(RekorError::NotFound(_))), "{gone:?}");
+    // What is fetched again keeps the time since when it was said to be here.
+    world.time.store(5_000, Ordering::SeqCst);
+    mirror
+        .catch_up(&world.reader(), &mut Followed::default())
+        .await
+        .unwrap();
+    assert!(world.vouched(&mirror, b"a policy", 4_000, 5_000).await);
+}
+
+/// Catches a mirror that takes entries which the checkpoint does not cover: it would look as if it had
+/// kept everything, and have kept something else.
+#[tokio::test]
+async fn i1_the_entries_are_those_of_the_checkpoint() {
+    let mut world = World::new();
+    let folder = world.dir.path().join("log");
+    let key = LogKey::from_seed(ORIGIN, &Secret::new([5; 32])).unwrap();
+    world.log = Log::open(&Storage::folder(&folder), key).unwrap();
+    world.publish(b"a policy", predicate::POLICY, false).await;
+    let tile = folder.join("tile/entries/000.p/1");
+    let mut bytes = std::fs::read(&tile).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&tile, bytes).unwrap();
+    let mirror = world.mirror().await.unwrap();
+    let reader = LogReader::Folder(crate::FolderLog::open(&folder).unwrap());
+    let mut followed = Followed::default();
+    let other = mirror.catch_up(&reader, &mut followed).await;
+    assert!(matches!(other, Err(RekorError::Answer { .. })), "{other:?}");
+    assert_eq!((followed.tree.size(), followed.missing()), (0, 0));
+}
+
+/// I8: catches a mirror that goes on after a write whose end it does not know, or that takes its own
+/// disk's error for a payload which the log withholds.
+#[tokio::test]
+async fn i8_after_a_failed_write_nothing_more_is_said() {
+    let world = World::new();
+    world.publish(b"a policy", predicate::POLICY, false).await;
+    let mirror = world.mirror().await.unwrap();
+    let state = world.dir.path().join("state/state");
+    let aside = world.dir.path().join("aside");
+    std::fs::rename(&state, &aside).unwrap();
+    std::fs::create_dir(&state).unwrap();
+    let mut followed = Followed::default();
+    let failed = mirror.catch_up(&world.reader(), &mut followed).await;
+    assert!(matches!(failed, Err(RekorError::Io { .. })), "{failed:?}");
+    std::fs::remove_dir(&state).unwrap();
+    std::fs::rename(&aside, &state).unwrap();
+    let stopped = mirror
+        .catch_up(&world.reader(), &mut Followed::default())
+        .await;
+    assert!(matches!(stopped, Err(RekorError::Stopped)), "{stopped:?}");
+    assert!(!world.vouched(&mirror, b"a policy", 0, 9_999).await);
+    drop(mirror);
+    let mirror = world.mirror().await.unwrap();
+    mirror
+        .catch_up(&world.reader(), &mut Followed::default())
+        .await
+        .unwrap();
+    assert!(world.vouched(&mirror, b"a policy", 0, 9_999).await);
 }

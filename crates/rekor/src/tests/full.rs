@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use siegel_ident::Digest;
-use siegel_store::{Refusal, Store, StoreFull};
+use siegel_store::{Refusal, RuledStore, Store};
 
 use super::*;
 use crate::store::Lock;
@@ -21,7 +21,7 @@ fn failing_over(store: Store) -> (Log, Arc<AtomicU8>) {
     let what = Arc::new(AtomicU8::new(NOTHING));
     let asked = Arc::clone(&what);
     let store = store.wrapped(|inner| {
-        StoreFull::when(inner, move |path, _| {
+        RuledStore::when(inner, move |path, _| {
             let prefix = match asked.load(Ordering::SeqCst) {
                 HASHES => "tile/0",
                 ENTRIES => "tile/entries",

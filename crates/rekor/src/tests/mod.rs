@@ -8,7 +8,7 @@ mod large;
 mod recovery;
 mod refusals;
 mod requests;
-mod theirs;
+mod slow;
 mod timestamps;
 mod tls;
 

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use siegel_ident::Digest;
+use siegel_sigstore::{Artifact, Signer, second_opinion};
 use siegel_translog::{Bundle, GeneralBundle, Verifier};
 
-use super::theirs::judge;
 use super::*;
 use crate::tsa::{MAX_QUERY, check_reply, query};
 use crate::{TimestampAuthority, trusted_root};
@@ -22,6 +22,12 @@ async fn served(timestamps: TimestampAuthority) -> Served {
         timestamps: Some(timestamps),
     };
     Served::start(services).await
+}
+
+/// The verdict of the independent verifier on a bundle with a managed key.
+fn judge(bundle: &[u8], artifact: &[u8], key: &SpkiKey, root: &[u8]) -> Result<(), String> {
+    let (artifact, signer) = (Artifact::Bytes(artifact), Signer::Key(key));
+    second_opinion(bundle, &artifact, &signer, str::from_utf8(root).unwrap())
 }
 
 /// A logged statement with these tokens.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use siegel_ident::Digest;
-use siegel_translog::testing::TestLog;
+use siegel_translog::testing::{TestLog, TestWitness};
 use siegel_translog::{Tree, cosignature, merkle, note::Note};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -245,10 +245,14 @@ fn i1_a_state_that_was_altered_is_refused() {
     drop(witness);
     let path = world.dir.path().join("state/state");
     let good = std::fs::read_to_string(&path).unwrap();
+    let cosignature = good.find("\u{2014} w.example.test").unwrap();
+    let end = good.find("\"]").unwrap() + 2;
     for bad in [
         good.replace("\\n4\\n", "\\n3\\n"),
         good.replace("witness-state/v1", "witness-state/v2"),
         good.get(..good.len() - 2).unwrap().to_owned(),
+        // Without the cosignature: only the log has signed this.
+        format!("{}\"]{}", &good[..cosignature], &good[end..]),
     ] {
         assert_ne!(bad, good);
         std::fs::write(&path, bad).unwrap();
@@ -258,6 +262,47 @@ fn i1_a_state_that_was_altered_is_refused() {
     world.open().unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(world.open(), Err(RekorError::StateLost { .. })));
+}
+
+// I1: a note may carry lines of others, before the log's own and behind it. None of them is kept: what is
+// kept is shown to everybody, and is evidence.
+#[test]
+fn i1_lines_of_others_are_not_kept() {
+    let mut world = World::new();
+    let witness = world.open().unwrap();
+    world.grow(2);
+    let plain = world.request(0, &world.leaves);
+    let (text, own) = plain.note.split_once("\n\n").unwrap();
+    let other = TestWitness::new(5).cosign(&format!("{text}\n"), Timestamp(9));
+    let mixed = AddCheckpoint {
+        note: format!("{text}\n\n{other}{own}{other}"),
+        ..plain.clone()
+    };
+    let Answer::Cosigned(line) = ask(&witness, &mixed) else {
+        panic!("not cosigned");
+    };
+    let kept = witness.last(&Digest::of(ORIGIN.as_bytes())).unwrap();
+    assert_eq!(kept, format!("{}{line}", plain.note));
+}
+
+// I8, I1: catches a witness that goes on after a write whose end it does not know.
+#[test]
+fn i8_after_a_failed_write_nothing_more_is_cosigned() {
+    let mut world = World::new();
+    let witness = world.open().unwrap();
+    world.grow(2);
+    let request = world.request(0, &world.leaves);
+    let body = request.to_body();
+    // Where the new state is written before it takes the old one's place.
+    let temporary = world.dir.path().join("state/tmp-state");
+    std::fs::create_dir(&temporary).unwrap();
+    let failed = witness.add_checkpoint(body.as_bytes());
+    assert!(matches!(failed, Err(RekorError::Io { .. })));
+    std::fs::remove_dir(&temporary).unwrap();
+    let stopped = witness.add_checkpoint(body.as_bytes());
+    assert!(matches!(stopped, Err(RekorError::Stopped)));
+    drop(witness);
+    cosigned(&world.open().unwrap(), &request);
 }
 
 // C2SP tlog-witness: statuses and content types; I14: bodies are bounded.

@@ -28,6 +28,7 @@ Examples:
   siegel audit http://127.0.0.1:8090 --anchors anchors.json --json
   siegel audit http://127.0.0.1:8090 --anchors anchors.json --watch 30
   siegel audit siegel-runs/1f0c9a2b7d3e4f50 --html audit.html
+  siegel audit https://rekor.example.org --anchors anchors.json --shared
   siegel audit siegel-runs/1f0c9a2b7d3e4f50 --state my-state --rebaseline   (then without)
 
 The anchors are yours: the log's name and key, and what you know of it from elsewhere. `simulate`
@@ -55,6 +56,12 @@ pub struct AuditArgs {
     /// Give up what was seen before and begin anew
     #[arg(long)]
     pub rebaseline: bool,
+
+    /// The log is one that others write in, too (a public Rekor): entries under keys that your anchors do
+    /// not name, which say nothing in Siegel's words, are counted and are no alarm. Your anchors must pin
+    /// publishers
+    #[arg(long)]
+    pub shared: bool,
 
     /// Compare with what others see: the URL of a checkpoint (…/checkpoint), of a log or mirror, or a
     /// file with a signed note; may be given several times
@@ -102,13 +109,23 @@ struct Auditor {
     anchors: AuditAnchors,
     memory: Memory,
     html: Option<html::HtmlFile>,
+    shared: bool,
 }
 
 impl Auditor {
     fn open(args: &AuditArgs) -> Result<Self, Failure> {
         let (at, anchors) = places::places(args)?;
+        let anchors_at = anchors.display().to_string();
         let mut anchors = read_anchors(&anchors)?;
+        if args.shared && anchors.publishers.is_empty() {
+            let message = "--shared: the anchors pin no publisher, so nobody in this log could be told from \
+                           a stranger";
+            let help = "add the digests of your publishers' keys to the anchors (\"publishers\"), or leave \
+                        --shared out";
+            return Err(Failure::usage("no-publishers", &anchors_at, message, help).under("I1"));
+        }
         anchors.observers.extend(args.observer.iter().cloned());
+        places::observers_are_there(&anchors.observers)?;
         let help = "name a log's URL or its folder";
         let reader =
             LogReader::new(&at).map_err(|why| Failure::usage("no-such-log", &at, why, help))?;
@@ -120,6 +137,7 @@ impl Auditor {
             anchors,
             memory,
             html,
+            shared: args.shared,
         })
     }
 
@@ -142,6 +160,7 @@ impl Auditor {
         let now = clock(now)?;
         let audit = Audit::new(&self.anchors, now)
             .since(self.memory.state())
+            .shared(self.shared)
             .rebaselined(self.memory.begins_anew());
         let audited = match audit.run(&self.reader).await {
             Ok(audited) => audited,

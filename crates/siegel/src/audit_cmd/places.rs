@@ -7,6 +7,7 @@ use siegel_ident::Digest;
 
 use super::AuditArgs;
 use crate::failure::Failure;
+use crate::policy_cmd::files;
 
 /// Largest anchors file, in bytes.
 const ANCHORS_MAX: usize = 1 << 20;
@@ -43,20 +44,24 @@ pub(super) fn is_url(log: &str) -> bool {
     log.contains("://")
 }
 
+/// A file or folder that is named must be there; whether a URL answers is for the audit to say.
+pub(super) fn observers_are_there(observers: &[String]) -> Result<(), Failure> {
+    let named = observers.iter().filter(|observer| !is_url(observer));
+    for observer in named {
+        std::fs::metadata(observer).map_err(|why| {
+            let message = format!("there is no observer {observer}: {why}");
+            let help = "name a file with a signed note, a log's folder, or a URL";
+            Failure::usage("no-such-observer", observer, message, help)
+        })?;
+    }
+    Ok(())
+}
+
 /// The trust anchors in a file.
 pub fn read_anchors(path: &Path) -> Result<AuditAnchors, Failure> {
     let at = path.display().to_string();
     let help = "see `siegel audit --help`";
-    let bytes = std::fs::read(path)
-        .map_err(|why| Failure::usage("cannot-read", &at, format!("anchors: {why}"), help))?;
-    if bytes.len() > ANCHORS_MAX {
-        return Err(Failure::usage(
-            "bad-anchors",
-            &at,
-            "the anchors file is over 1 MiB",
-            help,
-        ));
-    }
+    let bytes = files::read(path, "anchors file", ANCHORS_MAX)?;
     serde_json::from_slice(&bytes)
         .map_err(|why| Failure::usage("bad-anchors", &at, format!("anchors: {why}"), help))
 }

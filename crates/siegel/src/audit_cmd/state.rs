@@ -32,7 +32,10 @@ impl Memory {
         };
         let at = place.dir.display().to_string();
         let anew = place.rebaseline;
-        let folder = StateFolder::open(place, &anchors.log).map_err(|why| failure(&at, &why))?;
+        let folder = StateFolder::open(place, &anchors.log).map_err(|why| match why {
+            StateError::Missing(_) => no_state_yet(args, &at, &why),
+            why => failure(&at, &why),
+        })?;
         let origin = &anchors.log.origin;
         if anew {
             note(&format!(
@@ -113,9 +116,22 @@ fn place(args: &AuditArgs, log: &str, anchors: &AuditAnchors) -> Result<Option<P
     }))
 }
 
+/// The folder that was named for the state holds none: whoever knows that this is the first time says so.
+fn no_state_yet(args: &AuditArgs, at: &str, why: &StateError) -> Failure {
+    let anchors = args.anchors.as_ref();
+    let anchors = anchors.map_or(String::new(), |file| {
+        format!(" --anchors {}", file.display())
+    });
+    let help = format!(
+        "the first time, run: siegel audit {}{anchors} --state {at} --rebaseline (and from then on \
+         without --rebaseline); if there was a state, restore it, or look for a typing error in --state",
+        args.log
+    );
+    Failure::usage("state-missing", at, why, &help).under("I1")
+}
+
 fn failure(at: &str, why: &StateError) -> Failure {
     let (exit, code) = match why {
-        StateError::Missing(_) => (Exit::Usage, "state-missing"),
         StateError::Lost(_) => (Exit::Failed, "state-lost"),
         StateError::Damaged { .. } => (Exit::Failed, "state-damaged"),
         StateError::OtherLog { .. } => (Exit::Usage, "state-other-log"),
@@ -128,7 +144,7 @@ fn failure(at: &str, why: &StateError) -> Failure {
     };
     let failure = Failure::new(exit, code, at, why, help);
     match code {
-        "state-lost" | "state-damaged" | "state-missing" => failure.under("I1"),
+        "state-lost" | "state-damaged" => failure.under("I1"),
         _ => failure,
     }
 }

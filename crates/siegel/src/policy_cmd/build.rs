@@ -221,7 +221,7 @@ fn endorsers(named: &[String]) -> Result<Vec<KeyDigest>, Failure> {
         if let Ok(digest) = named.parse() {
             return Ok(digest);
         }
-        let key = siegel_rekor::read_public_key(Path::new(named));
+        let key = siegel_rekor::public_key_of(Path::new(named));
         key.map(|key| key.digest()).map_err(|why| {
             let help = "--endorser is a P-256 key in PEM, or the SHA-256 of one (64 hex digits)";
             Failure::usage("bad-endorser", named, why, help)
@@ -232,7 +232,7 @@ fn endorsers(named: &[String]) -> Result<Vec<KeyDigest>, Failure> {
 
 fn programs(args: &BuildArgs) -> Result<BTreeMap<String, ProgramDigest>, Failure> {
     let assets = args.assets.iter().map(|path| {
-        let text = files::read_text(path, "asset", INPUT_MAX)?;
+        let text = files::read_text_any(path, "asset", INPUT_MAX)?;
         let name = path
             .file_name()
             .unwrap_or_default()

@@ -1,48 +1,75 @@
-//! Files in and out. Inputs are bounded; an output never replaces a file unasked.
+//! Files in and out. Inputs are bounded (I14); an output never replaces a file unasked.
+//!
+//! Every command reads and writes here, so that each says the same of a file that is not there, not a
+//! file, or not the right one.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 use siegel_policy::{AccessPolicy, POLICY_MAX, Policy, PolicyError};
 
 use crate::failure::{Exit, Failure};
 
-/// Reads at most `max` bytes.
+/// Reads at most `max` bytes; a file without any is refused.
 pub fn read(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure> {
-    let at = path.display().to_string();
-    let cannot = |why: std::io::Error| {
-        let message = format!("cannot read the {what}: {why}");
-        Failure::usage(
-            "cannot-read",
-            &at,
-            message,
-            "check the path and its permissions",
-        )
-    };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(cannot)?;
-    file.take(max as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(cannot)?;
-    if bytes.len() > max {
-        let message = format!("the {what} is longer than {max} bytes");
-        return Err(Failure::usage(
-            "too-long",
-            &at,
-            message,
-            "is this the right file?",
-        ));
+    let bytes = read_any(path, what, max)?;
+    if bytes.is_empty() {
+        let at = path.display().to_string();
+        let message = format!("the {what} is empty");
+        let help = "is this the right file, and was it written to its end?";
+        return Err(Failure::usage("empty", &at, message, help));
     }
     Ok(bytes)
 }
 
-/// Reads a text.
-pub fn read_text(path: &Path, what: &str, max: usize) -> Result<String, Failure> {
-    String::from_utf8(read(path, what, max)?).map_err(|_| {
+/// The same of what may be empty.
+pub fn read_any(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|why| cannot_read(path, what, &why))?;
+    file.take(max as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|why| cannot_read(path, what, &why))?;
+    if bytes.len() > max {
         let at = path.display().to_string();
-        Failure::usage("not-text", &at, format!("the {what} is not UTF-8"), "")
+        let message = format!("the {what} is longer than {max} bytes");
+        let help = "is this the right file?";
+        return Err(Failure::usage("too-long", &at, message, help));
+    }
+    Ok(bytes)
+}
+
+/// Reads a text; a file without any is refused.
+pub fn read_text(path: &Path, what: &str, max: usize) -> Result<String, Failure> {
+    text(read(path, what, max)?, path, what)
+}
+
+/// The same of what may be empty.
+pub fn read_text_any(path: &Path, what: &str, max: usize) -> Result<String, Failure> {
+    text(read_any(path, what, max)?, path, what)
+}
+
+fn text(bytes: Vec<u8>, path: &Path, what: &str) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|_| {
+        let at = path.display().to_string();
+        let help = "is this the right file?";
+        Failure::usage("not-text", &at, format!("the {what} is not UTF-8"), help)
     })
+}
+
+/// What the system says of a file that cannot be read.
+pub fn cannot_read(path: &Path, what: &str, why: &std::io::Error) -> Failure {
+    let (why, help): (String, _) = match why.kind() {
+        ErrorKind::NotFound => ("there is no such file".into(), "check the path"),
+        ErrorKind::IsADirectory => (
+            "this is a folder".into(),
+            "name the file, with its folder before it",
+        ),
+        ErrorKind::NotADirectory => ("a part of its path is no folder".into(), "check the path"),
+        _ => (why.to_string(), "check the path and its permissions"),
+    };
+    let message = format!("cannot read the {what}: {why}");
+    Failure::usage("cannot-read", &path.display().to_string(), message, help)
 }
 
 /// The bytes of a compiled policy, and what they parse to. A TOML file gets a hint.
@@ -70,33 +97,83 @@ pub fn good_policy(path: &Path) -> Result<Policy, Failure> {
     })
 }
 
-/// Refuses files that are there and may not be replaced, before anything is done.
-pub fn absent(paths: &[&Path], force: bool) -> Result<(), Failure> {
-    match paths.iter().find(|path| !force && path.exists()) {
-        None => Ok(()),
-        Some(path) => Err(Failure::usage(
-            "cannot-write",
-            &path.display().to_string(),
-            "the file exists",
-            "choose another name for the output, or replace it with --force",
-        )),
+/// Refuses outputs that could not be written, before anything is done: files that are there and may
+/// not be replaced, and places where there can be none.
+pub fn writable(paths: &[&Path], force: bool) -> Result<(), Failure> {
+    for (i, path) in paths.iter().enumerate() {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let twice = paths.iter().take(i).any(|other| other == path);
+        let kind = match path.metadata() {
+            _ if twice => ErrorKind::InvalidInput,
+            Ok(found) if found.is_dir() => ErrorKind::IsADirectory,
+            Ok(_) if !force => ErrorKind::AlreadyExists,
+            _ if !folder.exists() => ErrorKind::NotFound,
+            _ if !folder.is_dir() => ErrorKind::NotADirectory,
+            _ if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() => {
+                ErrorKind::PermissionDenied
+            }
+            _ => continue,
+        };
+        return Err(cannot_write(path, &kind.into(), true));
     }
+    Ok(())
 }
 
 /// Writes a new file; replaces one only with `force`.
 pub fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
-    let at = path.display().to_string();
+    write_to(path, bytes, force, true)
+}
+
+/// Writes a new file, for a command that replaces none.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_to(path, bytes, false, false)
+}
+
+fn write_to(path: &Path, bytes: &[u8], force: bool, has_force: bool) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true);
     match force {
         true => options.create(true).truncate(true),
         false => options.create_new(true),
     };
-    let mut file = options.open(path).map_err(|why| {
-        let help = "choose another --out, or replace it with --force";
-        Failure::usage("cannot-write", &at, why, help)
-    })?;
+    let opened = match path.is_dir() {
+        true => Err(ErrorKind::IsADirectory.into()),
+        false => options.open(path),
+    };
+    let mut file = opened.map_err(|why| cannot_write(path, &why, has_force))?;
     file.write_all(bytes)
         .and_then(|()| file.sync_all())
-        .map_err(|why| Failure::failed("cannot-write", &at, why, "is the disk full?"))
+        .map_err(|why| {
+            let at = path.display().to_string();
+            Failure::failed("cannot-write", &at, why, "is the disk full?")
+        })
+}
+
+fn cannot_write(path: &Path, why: &std::io::Error, has_force: bool) -> Failure {
+    let other = "choose another place for the output";
+    let (why, help): (String, _) = match why.kind() {
+        ErrorKind::AlreadyExists => (
+            "the file exists".into(),
+            match has_force {
+                true => "choose another name for the output, or replace it with --force",
+                false => "choose another name for the output: nothing is replaced",
+            },
+        ),
+        ErrorKind::NotFound => (
+            "there is no such folder".into(),
+            "make the folder first, or choose another place for the output",
+        ),
+        ErrorKind::IsADirectory => ("this is a folder".into(), "name a file in it"),
+        ErrorKind::NotADirectory => ("a part of its path is no folder".into(), other),
+        ErrorKind::InvalidInput => (
+            "two outputs would go into this file".into(),
+            "give each a name of its own",
+        ),
+        ErrorKind::PermissionDenied => ("no permission to write here".into(), other),
+        _ => (why.to_string(), other),
+    };
+    Failure::usage("cannot-write", &path.display().to_string(), why, help)
 }

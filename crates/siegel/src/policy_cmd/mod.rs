@@ -8,6 +8,7 @@ pub mod check;
 mod endorsed;
 pub mod files;
 mod general;
+mod pinned;
 pub mod publish;
 pub mod show;
 #[cfg(test)]

@@ -1,16 +1,20 @@
 //! `siegel policy publish`: into the log, and the exact bytes into its archive (I1).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use siegel_ident::{PolicyDigest, Timestamp, hex_serde};
-use siegel_policy::{Finding, Policy, Severity, lint};
+use siegel_ident::{PolicyDigest, Timestamp};
+use siegel_policy::{Finding, Policy, Severity, Utc, lint};
 use siegel_rekor::{LogClient, PolicySigner, RekorError};
-use siegel_translog::{Bundle, LogAnchors, Statement, predicate, verify_logged};
+use siegel_translog::{Bundle, LogAnchors, Statement, predicate};
 
-use super::{Outcome, files, general};
+use super::{Outcome, files, general, pinned};
 use crate::failure::{Exit, Failure};
+
+/// How long witnesses are waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Put a compiled policy into a transparency log, and its bytes into the archive.
 #[derive(Debug, Args)]
@@ -21,12 +25,21 @@ Examples:
       --log-key 3b6a27bc…(64 hex digits) --out policy.sigstore.json
   siegel policy publish policy.json --log http://127.0.0.1:8090 --key signing.pem \\
       --certificate signing.crt --tsa https://timestamp.example.org
+  siegel policy publish policy.json --log https://rekor.example.org --key publisher.pem \\
+      --anchors anchors.json --archive https://archive.example.org
+
+With --anchors the proof is verified before any file is written, with the witnesses that your anchors
+require: those that have not seen the entry yet are waited for, up to 20 seconds.
+
+The archive gets the policy and the signed bytes before the log gets the entry: if the archive fails, nothing
+was logged. Whatever failed: the same command can be run again.
 
 Writes two files: the strict proof that key service and devices take, and a general Sigstore v0.3 bundle
 for other clients, with an RFC 3161 time stamp if there is an authority.
 
-A policy with an error finding is not published (exit 3). Publishing again gives the same entry only
-with the same signature; each publishing signs anew.")]
+A policy with an error finding is not published (exit 3). Each publishing signs anew, so that publishing
+again makes one more entry about the same policy, which does no harm. Exit 1: log, archive, witnesses or
+authority failed. Exit 3: what the log answered proves nothing, or it is another log.")]
 pub struct PublishArgs {
     /// The compiled policy (canonical JSON)
     #[arg(value_name = "FILE.json")]
@@ -40,9 +53,18 @@ pub struct PublishArgs {
     #[arg(long, value_name = "FILE")]
     pub key: PathBuf,
 
-    /// The log's Ed25519 key: the proof is then verified as a client would
+    /// Your trust anchors of the log (JSON, as for `siegel audit`): name, key, witnesses. The proof is then
+    /// verified as key service and devices will
+    #[arg(long, value_name = "FILE")]
+    pub anchors: Option<PathBuf>,
+
+    /// Only the log's Ed25519 key, for a log without witnesses, in place of --anchors
     #[arg(long, value_name = "HEX")]
     pub log_key: Option<String>,
+
+    /// Archive at this URL (PUT and GET of archive/SHA256 below it), for a log that has no archive beside it
+    #[arg(long, value_name = "URL")]
+    pub archive: Option<String>,
 
     /// A time stamp authority (default: the one at the log's own URL, if there is one)
     #[arg(long, value_name = "URL")]
@@ -80,26 +102,30 @@ pub struct Published {
     pub bundle: PathBuf,
     /// True if the general bundle has a time stamp.
     pub timestamped: bool,
-    /// True if the proof was verified under `--log-key`.
+    /// True if the proof was verified, under `--anchors` or `--log-key`.
     pub verified: bool,
+    /// The time that the witnesses vouch for, if the anchors require some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witnessed_at: Option<Timestamp>,
     findings: Vec<Finding>,
 }
 
-/// Signs, logs and archives the policy; verifies the proof if it can; writes it.
+/// Signs, archives and logs the policy; verifies the proof if it can; writes it.
 pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Failure> {
+    publish_within(args, now, PATIENCE).await
+}
+
+/// The same; witnesses are waited for so long.
+pub(super) async fn publish_within(
+    args: &PublishArgs,
+    now: Timestamp,
+    patience: Duration,
+) -> Result<Published, Failure> {
     let policy = files::good_policy(&args.file)?;
     let mut findings = lint(&policy);
     refuse_errors(args, &findings)?;
-    let anchors = anchors(args, &policy)?;
-    let signer = PolicySigner::load_or_create(&args.key).map_err(|why| {
-        let help = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256";
-        Failure::usage("bad-key", &args.key.display().to_string(), why, help)
-    })?;
-    let certificate = general::certificate(args, &signer.key())?;
-    let log = LogClient::new(&args.log).map_err(|why| {
-        Failure::usage("bad-log", &args.log, why, "name an http:// or https:// URL")
-    })?;
-    let tsa = general::authority(args)?;
+    let anchors = pinned::anchors(args, &policy)?;
+    findings.extend(pinned::unchecked(anchors.as_ref(), &policy));
     let path = |given: &Option<PathBuf>, extension: &str| {
         let given = given.clone();
         given.unwrap_or_else(|| args.file.with_extension(extension))
@@ -109,42 +135,33 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         path(&args.out, "sigstore.json"),
     );
     // An entry in a log is for ever: what could stop us afterwards is looked at before.
-    files::absent(&[&proof, &out], args.force)?;
-    let failed = |why: RekorError| Failure::failed("log", &args.log, why, "is the log running?");
+    files::writable(&[&proof, &out], args.force)?;
+    let log = client(args, anchors.as_ref())?;
+    let tsa = general::authority(args)?;
+    let signer = PolicySigner::load_or_create(&args.key).map_err(|why| {
+        let help = "--key takes a P-256 private key: openssl genpkey -algorithm EC -pkeyopt \
+                    ec_paramgen_curve:P-256";
+        Failure::usage("bad-key", &args.key.display().to_string(), why, help)
+    })?;
+    let certificate = general::certificate(args, &signer.key())?;
     same_log(&log, &policy, &args.log).await?;
-    let statement = Statement::about(&policy.name, policy.bytes(), predicate::POLICY);
-    let envelope = signer.sign(&statement).map_err(failed)?;
-    let bundle = log
-        .publish(&envelope, &signer.key(), policy.bytes())
-        .await
-        .map_err(failed)?;
-    let log_index = match &anchors {
+    let mut bundle = submit(&log, &policy, &signer).await?;
+    let mut witnessed_at = None;
+    let verified = anchors.is_some();
+    let log_index = match anchors {
         Some(anchors) => {
-            let signer = signer.key();
-            verify_logged(
-                &bundle,
-                policy.bytes(),
-                predicate::POLICY,
-                Some(&signer),
-                anchors,
-                now,
-            )
-            .map(|entry| entry.log_index)
+            let about = (&policy, &signer.key());
+            let found = pinned::witnessed(anchors, &log, bundle, about, now, patience);
+            let (proved, entry) = found.await?;
+            (bundle, witnessed_at) = (proved, entry.witnessed_at);
+            entry.log_index
         }
         None => {
-            findings.push(Finding::new(
-                Severity::Warning,
-                "proof-not-verified",
-                "I1",
-                "give the log's key with --log-key to have the proof verified here",
-            ));
-            Bundle::parse(&bundle).map(|bundle| bundle.entry.log_index)
+            let parsed = Bundle::parse(&bundle);
+            let parsed = parsed.map_err(|why| pinned::bad_proof(&args.log, why))?;
+            parsed.entry.log_index
         }
     };
-    let log_index = log_index.map_err(|why| {
-        let help = "the log's answer proves nothing: keep it, and do not use this log";
-        Failure::new(Exit::NotTrustworthy, "bad-proof", &args.log, why, help).under("I1")
-    })?;
     files::write(&proof, &bundle, args.force)?;
     let general = general::bundle(args, &log, &tsa, &bundle, certificate).await?;
     files::write(&out, &general.bytes, args.force)?;
@@ -156,9 +173,48 @@ pub async fn publish(args: &PublishArgs, now: Timestamp) -> Result<Published, Fa
         proof,
         bundle: out,
         timestamped: general.timestamped,
-        verified: anchors.is_some(),
+        verified,
+        witnessed_at,
         findings,
     })
+}
+
+fn client(args: &PublishArgs, anchors: Option<&LogAnchors>) -> Result<LogClient, Failure> {
+    let url = "name an http:// or https:// URL";
+    let log = LogClient::new(&args.log);
+    let mut log = log.map_err(|why| Failure::usage("bad-log", &args.log, why, url))?;
+    if let Some(archive) = &args.archive {
+        let with = log.with_archive(archive);
+        log = with.map_err(|why| Failure::usage("bad-archive", archive, why, url))?;
+    }
+    // A Rekor answers 409 to an entry that it has; its proof is then computed for this log.
+    Ok(match anchors {
+        Some(anchors) => log.with_log_id(anchors.log_id()),
+        None => log,
+    })
+}
+
+/// Archives, then logs: no entry is ever without its bytes (I17). Each half says what it leaves behind.
+async fn submit(
+    log: &LogClient,
+    policy: &Policy,
+    signer: &PolicySigner,
+) -> Result<Vec<u8>, Failure> {
+    let statement = Statement::about(&policy.name, policy.bytes(), predicate::POLICY);
+    let failed = |why: RekorError, help: &str| Failure::failed("log", log.url(), why, help);
+    let envelope = signer.sign(&statement).map_err(|why| failed(why, ""))?;
+    let archived = log.archive(&envelope, &signer.key(), policy.bytes()).await;
+    archived.map_err(|why| {
+        let help = "nothing was logged: the archive comes first. Is there an archive at this URL? If the log has \
+                    none beside it, name one with --archive, and run it again";
+        Failure::failed("archive", log.archive_url(), why, help)
+    })?;
+    let help = "the archive has the policy and the signed bytes; the log may have the entry or not. Run the same \
+                command again";
+    let entry = log.submit(&envelope, &signer.key()).await;
+    let entry = entry.map_err(|why| failed(why, help))?;
+    let bundle = Bundle::new(envelope, &signer.key(), entry).to_json();
+    bundle.map_err(|why| pinned::bad_proof(log.url(), why))
 }
 
 /// The log at the URL calls itself what the policy demands. Whether it is that log, its key shows.
@@ -189,28 +245,12 @@ fn refuse_errors(args: &PublishArgs, findings: &[Finding]) -> Result<(), Failure
     Err(failure.under(error.invariant.as_deref().unwrap_or_default()))
 }
 
-/// The log under the name that the policy demands.
-fn anchors(args: &PublishArgs, policy: &Policy) -> Result<Option<LogAnchors>, Failure> {
-    let Some(text) = &args.log_key else {
-        return Ok(None);
-    };
-    let key = hex_serde::decode_lower(text).ok_or_else(|| {
-        Failure::usage(
-            "bad-log-key",
-            "--log-key",
-            "expected 64 lower-case hex digits",
-            "",
-        )
-    })?;
-    Ok(Some(LogAnchors::unwitnessed(&policy.log.origin, key)))
-}
-
 impl Outcome for Published {
     fn text(&self) -> String {
-        let verified = if self.verified {
-            "verified"
-        } else {
-            "not verified here"
+        let verified = match (self.verified, self.witnessed_at) {
+            (true, Some(at)) => format!("verified, witnessed {}", Utc(at)),
+            (true, None) => "verified, without witnesses".to_owned(),
+            (false, _) => "not verified here".to_owned(),
         };
         let stamped = match self.timestamped {
             true => "with a time stamp",

@@ -10,6 +10,8 @@ use siegel_translog::{LogAnchors, predicate, verify_logged};
 use tempfile::TempDir;
 
 mod endorsements;
+mod files;
+mod witnessed;
 
 use super::build::{BuildArgs, build};
 use super::check::{CheckArgs, check};
@@ -271,6 +273,8 @@ async fn i1_publish_logs_archives_and_verifies() {
         file: folder.path("policy.json"),
         log: url.clone(),
         key: folder.path("publisher.pem"),
+        anchors: None,
+        archive: None,
         log_key: Some(hex::encode(key)),
         tsa: None,
         certificate: None,
@@ -323,6 +327,8 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
         file: folder.path("policy.json"),
         log: log.to_owned(),
         key: folder.path("publisher.pem"),
+        anchors: None,
+        archive: None,
         log_key: key,
         tsa: None,
         certificate: None,
@@ -376,6 +382,8 @@ async fn publish_writes_a_general_bundle_too() {
         file: folder.path("policy.json"),
         log: url.clone(),
         key: folder.path("publisher.pem"),
+        anchors: None,
+        archive: None,
         log_key: Some(hex::encode(key)),
         tsa: tsa.map(str::to_owned),
         certificate: certificate.map(|name| folder.path(name)),

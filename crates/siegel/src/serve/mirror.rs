@@ -9,7 +9,9 @@ use siegel_ident::Digest;
 use siegel_rekor::{LogReader, Mirror, Mirroring, RekorError, serve_mirror};
 use siegel_translog::predicate;
 
-use super::{host_clock, stop, taken};
+use super::ready::Ready;
+use super::trouble::{Opening, listen};
+use super::{host_clock, stop};
 use crate::audit_cmd::read_anchors;
 use crate::failure::{Exit, Failure};
 use crate::say::note;
@@ -36,16 +38,8 @@ pub(super) struct MirrorArgs {
     listen: String,
 }
 
-pub(super) async fn serve(args: MirrorArgs) -> Result<Exit, Failure> {
-    let failed = |why: RekorError| {
-        let help = match why {
-            RekorError::StateLost { .. } => {
-                "choose a --key file and a --state folder that are not there yet"
-            }
-            _ => "",
-        };
-        Failure::failed("serve-mirror", "mirror", why, help)
-    };
+pub(super) async fn serve(args: MirrorArgs, json: bool) -> Result<Exit, Failure> {
+    let failed = |why: RekorError| Failure::failed("serve-mirror", "mirror", why, "");
     let anchors = read_anchors(&args.anchors)?.log;
     let log = LogReader::new(&args.of)
         .map_err(|why| Failure::usage("bad-log", &args.of, why, "name an http:// URL"))?;
@@ -56,18 +50,18 @@ pub(super) async fn serve(args: MirrorArgs) -> Result<Exit, Failure> {
         anchors: &anchors,
         names: Box::new(names),
     };
-    let mirror = Arc::new(Mirror::open(with, host_clock()).await.map_err(failed)?);
-    let listener = tokio::net::TcpListener::bind(&args.listen)
-        .await
-        .map_err(|why| taken(&args.listen, why))?;
-    note(&format!(
-        "mirror {} of {} on http://{}",
-        args.name, args.of, args.listen
-    ));
-    note(&format!(
-        "its key: {}",
-        hex::encode(mirror.named_key("").key)
-    ));
+    let (listener, at) = listen(&args.listen).await?;
+    let opening = Opening {
+        part: "mirror",
+        option: "--key or --state",
+        path: &args.state,
+    };
+    let opened = Mirror::open(with, host_clock()).await;
+    let mirror = Arc::new(opened.map_err(|why| opening.failed(why))?);
+    let (name, key) = (&args.name, mirror.named_key("").key);
+    note(&format!("mirror {name} of {} on http://{at}", args.of));
+    note(&format!("its key: {}", hex::encode(key)));
+    Ready::of("mirror", at).signing(name, &key).say(json)?;
     let served = serve_mirror(listener, Arc::clone(&mirror), stop());
     tokio::select! {
         served = served => served.map_err(failed)?,

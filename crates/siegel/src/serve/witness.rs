@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use siegel_rekor::{RekorError, Witness, WitnessLog, Witnessing, serve_witness};
+use siegel_rekor::{Witness, WitnessLog, Witnessing, serve_witness};
 
-use super::{host_clock, stop, taken};
+use super::ready::Ready;
+use super::trouble::{Opening, listen};
+use super::{host_clock, stop};
 use crate::failure::{Exit, Failure};
 use crate::say::note;
 
@@ -28,16 +30,7 @@ pub(super) struct WitnessArgs {
     listen: String,
 }
 
-pub(super) async fn serve(args: WitnessArgs) -> Result<Exit, Failure> {
-    let failed = |why: RekorError| {
-        let help = match why {
-            RekorError::StateLost { .. } => {
-                "choose a --key file and a --state folder that are not there yet"
-            }
-            _ => "",
-        };
-        Failure::failed("serve-witness", "witness", why, help)
-    };
+pub(super) async fn serve(args: WitnessArgs, json: bool) -> Result<Exit, Failure> {
     let (key_file, state) = (args.key.unwrap_or_default(), args.state.unwrap_or_default());
     let name = args.name.unwrap_or_default();
     let with = Witnessing {
@@ -46,19 +39,23 @@ pub(super) async fn serve(args: WitnessArgs) -> Result<Exit, Failure> {
         state: &state,
         logs: &args.log,
     };
-    let witness = Witness::open(&with, host_clock()).map_err(failed)?;
-    let key = hex::encode(witness.named_key("").key);
-    let listener = tokio::net::TcpListener::bind(&args.listen)
-        .await
-        .map_err(|why| taken(&args.listen, why))?;
-    note(&format!("witness {name} on http://{}", args.listen));
+    let (listener, at) = listen(&args.listen).await?;
+    let opening = Opening {
+        part: "witness",
+        option: "--key or --state",
+        path: &state,
+    };
+    let witness = Witness::open(&with, host_clock()).map_err(|why| opening.failed(why))?;
+    let key = witness.named_key("").key;
+    note(&format!("witness {name} on http://{at}"));
     note(&format!(
-        "for `siegel serve log`: --witness {name}={key}@http://{}",
-        args.listen
+        "for `siegel serve log`: --witness {name}={}@http://{at}",
+        hex::encode(key)
     ));
+    Ready::of("witness", at).signing(&name, &key).say(json)?;
     serve_witness(listener, witness, stop())
         .await
-        .map_err(failed)?;
+        .map_err(|why| Failure::failed("serve-witness", "witness", why, ""))?;
     Ok(Exit::Ok)
 }
 

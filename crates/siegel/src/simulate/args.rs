@@ -65,14 +65,18 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "in_process")]
     pub binaries: Option<PathBuf>,
 
-    /// A log that runs already (`siegel serve log`, or another Rekor v2 with an archive beside it),
-    /// instead of one of this run's own
+    /// A log that runs already (`siegel serve log`, or another Rekor v2), instead of one of this run's own
     #[arg(long, value_name = "URL", requires = "anchors")]
     pub log: Option<String>,
 
     /// Your trust anchors of that log (JSON, as for `siegel audit`): name, key, witnesses
     #[arg(long, value_name = "FILE", requires = "log")]
     pub anchors: Option<PathBuf>,
+
+    /// Archive at this URL (PUT and GET of archive/SHA256 below it), for a log that has no archive
+    /// beside it
+    #[arg(long, value_name = "URL", requires = "log")]
+    pub archive: Option<String>,
 
     /// SIGKILL after step N (from 1) is committed, or DUR (300ms, 2s, 1m) after the uploads began;
     /// it is started again. Roles: root, worker#N, kms#N, kms-leader, kms-follower, depot, log,

@@ -13,6 +13,7 @@ mod prepare;
 pub mod progress;
 mod registration;
 mod rehearse;
+mod remote;
 mod report;
 mod shipped;
 mod summary;

@@ -16,8 +16,9 @@ use siegel_program::{Bundle, Intrinsic, Plan};
 
 use super::assemble::{Parts, report};
 use super::outputs::Released;
-use super::prepare::{WITNESSES, kills, load, mode, random, remote_log, seed_bytes};
+use super::prepare::{WITNESSES, kills, load, mode, random, seed_bytes};
 use super::progress::Progress;
+use super::remote::remote_log;
 use super::report::{Report, SimulatorOnly, Timing};
 use super::shipped::{Chosen, choose};
 use super::trouble::{all_refused, deployment_failure, fleet_failure, operator_failure, with_logs};
@@ -36,7 +37,7 @@ pub async fn run(args: &SimulateArgs, progress: &mut Progress) -> Result<Report,
     let seed = args.seed.map(seed_bytes);
     let rounds = args.rounds.unwrap_or(chosen.rounds);
     let kills = kills(args, rounds)?;
-    let remote = remote_log(args)?;
+    let remote = remote_log(args).await?;
     let mut dataset = load(args, seed, progress).await?;
     let mut plan = rehearse::plan(&chosen, rounds, dataset.clients.len() as u64)?;
     if rehearse::training(&plan).is_some() {

@@ -5,17 +5,15 @@ use std::path::Path;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use siegel_attest::Profile;
 use siegel_fleet::binaries::{self, BuildProfile, NodeBinaries, Request};
-use siegel_fleet::cluster::{Mode, RemoteLog};
+use siegel_fleet::cluster::Mode;
 use siegel_fleet::data::{self, Dataset};
 use siegel_fleet::kills::{Bounds, KillPlan};
 use siegel_ident::Transcript;
-use siegel_rekor::LogClient;
 
 use super::SimulateArgs;
 use super::progress::Progress;
 use super::shipped::WORDS;
 use super::trouble::{binaries_failure, data_failure};
-use crate::audit_cmd::read_anchors;
 use crate::failure::{Exit, Failure};
 use crate::say::note;
 
@@ -45,26 +43,6 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Failure> {
         )
     })?;
     Ok(bytes)
-}
-
-/// The log that `--log` and `--anchors` name.
-pub(super) fn remote_log(args: &SimulateArgs) -> Result<Option<RemoteLog>, Failure> {
-    let (Some(url), Some(anchors)) = (&args.log, &args.anchors) else {
-        return Ok(None);
-    };
-    LogClient::new(url).map_err(|why| {
-        Failure::usage("bad-log", "--log", why, "for example http://127.0.0.1:8090")
-    })?;
-    let read = read_anchors(anchors)?.log;
-    read.check().map_err(|why| {
-        let at = anchors.display().to_string();
-        Failure::usage("bad-anchors", &at, why, "see `siegel audit --help`")
-    })?;
-    let remote = RemoteLog {
-        url: url.clone(),
-        anchors: read,
-    };
-    Ok(Some(remote))
 }
 
 pub(super) fn kills(args: &SimulateArgs, rounds: u64) -> Result<KillPlan, Failure> {

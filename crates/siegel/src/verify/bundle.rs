@@ -193,7 +193,7 @@ fn proof(
     now: Timestamp,
 ) -> Result<VerifiedBundle, Failure> {
     let anchors = read_anchors(anchors)?.log;
-    let artifact = files::read(Path::new(&args.artifact), "artifact", MAX_ARTIFACT)?;
+    let artifact = files::read_any(Path::new(&args.artifact), "artifact", MAX_ARTIFACT)?;
     let predicate_type = args.what.predicate_type();
     let found = verify_policy_proof(bundle, &artifact, predicate_type, key, &anchors, now)
         .map_err(|why| refused(&why, args))?;
@@ -211,7 +211,11 @@ fn proof(
 
 /// The bundle is not verified: exit 3. An unusable trusted root says nothing about it: exit 2.
 fn refused(why: &BundleError, args: &BundleArgs) -> Failure {
-    let at = args.bundle.display().to_string();
+    let at = match (why, &args.trusted_root) {
+        (BundleError::TrustedRoot(_), Some(root)) => root.display().to_string(),
+        (BundleError::TrustedRoot(_), None) => "the built-in trusted root".into(),
+        _ => args.bundle.display().to_string(),
+    };
     let (exit, invariant, help) = match why {
         BundleError::TrustedRoot(_) => (Exit::Usage, "", "is this a Sigstore trusted root?"),
         BundleError::OtherArtifact { .. } | BundleError::OtherEntry { .. } => {
@@ -235,7 +239,7 @@ fn refused(why: &BundleError, args: &BundleArgs) -> Failure {
 fn read_key(path: &Path) -> Result<SpkiKey, Failure> {
     siegel_rekor::read_public_key(path).map_err(|why| {
         let at = path.display().to_string();
-        Failure::usage("bad-key", &at, why, "give a P-256 public key in PEM")
+        Failure::usage("bad-key", &at, why, "--key takes a P-256 public key in PEM")
     })
 }
 
@@ -249,8 +253,9 @@ fn digest(artifact: &str) -> Result<Digest, Failure> {
         return Ok(digest);
     }
     let cannot = |why: std::io::Error| {
-        let help = "give the file, or sha256: and its digest";
-        Failure::usage("cannot-read", artifact, format!("artifact: {why}"), help)
+        let failure = files::cannot_read(path, "artifact", &why);
+        let help = "give the file, or sha256: and its digest (64 hex digits)";
+        Failure::usage("cannot-read", artifact, failure.message, help)
     };
     let mut file = File::open(path).map_err(cannot)?;
     let mut hash = ring::digest::Context::new(&ring::digest::SHA256);

@@ -8,7 +8,7 @@ use siegel_ident::{BlobDigest, ClusterId, Digest, InputRoot, PolicyDigest, RunId
 use siegel_participation::{MAX_BLOBS, Participation, ParticipationError};
 use siegel_policy::Utc;
 
-use super::registration::{Anchors, FOLDER, INPUTS, RECEIPT, read_receipt, refused};
+use super::registration::{Anchors, FOLDER, INPUTS, RECEIPT, read_receipt, refused, run_folder};
 use super::{Outcome, print};
 use crate::failure::{Exit, Failure};
 use crate::policy_cmd::{clock, files};
@@ -29,7 +29,11 @@ Examples:
 
 A device knows the digest of what it uploads. The folder of a simulation lists ten such digests in
 registration/uploads.txt. Exit 0: proved, either way. Exit 3: the evidence does not hold, which says
-neither the one nor the other.")]
+neither the one nor the other.
+
+The receipt's proof is of the moment in which it was made; `siegel verify receipt --help` says how to make it
+fresh, or to judge it as of then. With --run, all files are those of the folder; to give others,
+name each with --receipt, --inputs, --receipt-proof and --genesis.")]
 pub struct ParticipationArgs {
     /// The upload: SHA-256 of the sealed bytes
     #[arg(long, value_name = "SHA256", required_unless_present = "proof")]
@@ -47,16 +51,16 @@ pub struct ParticipationArgs {
     #[arg(long, value_name = "FILE", group = "source")]
     pub proof: Option<PathBuf>,
 
-    /// The receipt's log bundle [default: receipt.proof.json beside the receipt]
-    #[arg(long, value_name = "FILE", requires = "receipt")]
+    /// With --receipt: its log bundle [default: receipt.proof.json beside the receipt]
+    #[arg(long, value_name = "FILE", requires = "receipt", conflicts_with_all = ["run", "proof"])]
     pub receipt_proof: Option<PathBuf>,
 
-    /// The cluster's genesis [default: genesis.json beside the receipt]
-    #[arg(long, value_name = "FILE", requires = "receipt")]
+    /// With --receipt: the cluster's genesis [default: genesis.json beside the receipt]
+    #[arg(long, value_name = "FILE", requires = "receipt", conflicts_with_all = ["run", "proof"])]
     pub genesis: Option<PathBuf>,
 
-    /// The run's list of inputs, as the depot stores it: sorted digests of 32 bytes each
-    #[arg(long, value_name = "FILE", requires = "receipt")]
+    /// With --receipt: the run's list of inputs, as the depot stores it: sorted digests of 32 bytes each
+    #[arg(long, value_name = "FILE", requires = "receipt", conflicts_with_all = ["run", "proof"])]
     pub inputs: Option<PathBuf>,
 
     /// Your trust anchors (JSON), as for `siegel audit` [default: those in the folder of a run]
@@ -96,6 +100,9 @@ pub fn participation(
     json: bool,
     now: Option<u64>,
 ) -> Result<Exit, Failure> {
+    if let Some(run) = &args.run {
+        run_folder(run)?;
+    }
     let anchors = Anchors::read(args.anchors.as_deref(), args.run.as_deref())?;
     let (document, at) = document(args)?;
     let blob = document.blob;
@@ -110,7 +117,7 @@ pub fn participation(
     let answer = answer.map_err(|why| refused(&why, &at))?;
     if let Some(path) = &args.write {
         let bytes = document.to_bytes().map_err(|why| refused(&why, &at))?;
-        files::write(path, &bytes, false)?;
+        files::write_new(path, &bytes)?;
     }
     let receipt = &answer.receipt;
     let outcome = Answer {
@@ -158,7 +165,7 @@ fn document(args: &ParticipationArgs) -> Result<(Participation, PathBuf), Failur
 }
 
 fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
-    files::read(path, "list of inputs", MAX_BLOBS as usize * Digest::LEN)
+    files::read_any(path, "list of inputs", MAX_BLOBS as usize * Digest::LEN)
 }
 
 fn missing(option: &str) -> Failure {

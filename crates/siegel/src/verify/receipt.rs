@@ -9,10 +9,10 @@ use siegel_ident::{ReceiptDigest, Timestamp};
 use siegel_ledger::{Fact, Receipt};
 use siegel_policy::Utc;
 
-use super::registration::{Anchors, FOLDER, RECEIPT, read_receipt};
+use super::registration::{Anchors, FOLDER, RECEIPT, read_receipt, run_folder};
 use super::{Outcome, print};
 use crate::failure::{Exit, Failure};
-use crate::policy_cmd::clock;
+use crate::policy_cmd::{clock, files};
 
 /// Verify one receipt of a key cluster, offline, and say in words what it states.
 #[derive(Debug, Args)]
@@ -23,7 +23,11 @@ Examples:
   siegel verify receipt r.json --proof r.proof.json --genesis g.json --anchors anchors.json --json
 
 Checked: the genesis makes a cluster in your anchors, its key signed the receipt, and the log in your
-anchors has it. Exit 3: not verified.")]
+anchors has it. Exit 2: wrong use, or a file that cannot be read. Exit 3: not verified.
+
+A proof is of the moment in which it was made, and it is too old when its witnesses' cosignatures are older
+than your anchors allow (max_age). --now SECONDS judges it as of an earlier time. To make it fresh, send
+the same entry to the log again (POST /api/v2/log/entries): it answers with a proof of now.")]
 pub struct ReceiptArgs {
     /// The receipt's body (canonical JSON), or the folder of a run: the receipt of its registration
     #[arg(value_name = "FILE|RUN")]
@@ -62,9 +66,16 @@ struct Verified {
 pub fn receipt(args: &ReceiptArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
     let run = args.receipt.is_dir().then_some(args.receipt.as_path());
     let path = match run {
-        Some(run) => run.join(FOLDER).join(RECEIPT),
+        Some(run) => {
+            run_folder(run)?;
+            run.join(FOLDER).join(RECEIPT)
+        }
         None => args.receipt.clone(),
     };
+    // Before the anchors: what is not there has none.
+    if let Err(why) = path.metadata() {
+        return Err(files::cannot_read(&path, "receipt", &why));
+    }
     let anchors = Anchors::read(args.anchors.as_deref(), run)?;
     let logged = read_receipt(&path, args.proof.as_deref(), args.genesis.as_deref())?;
     let verified = anchors.verify(&logged, &path, clock(now)?)?;

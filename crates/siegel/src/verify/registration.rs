@@ -106,6 +106,19 @@ impl Anchors {
     }
 }
 
+/// The folder of a run is there, and the run has come far enough to have these files.
+pub fn run_folder(run: &Path) -> Result<(), Failure> {
+    let message = match run.metadata() {
+        Ok(found) if !found.is_dir() => "this is not the folder of a run, but a file",
+        Ok(_) if run.join(FOLDER).is_dir() => return Ok(()),
+        Ok(_) => "this folder has no sub-folder registration, as that of a finished run has",
+        Err(_) => "there is no such folder",
+    };
+    let at = run.display().to_string();
+    let help = "name the folder that `siegel simulate` has written";
+    Err(Failure::usage("no-run", &at, message, help))
+}
+
 /// Evidence that does not hold: exit 3.
 pub fn refused(why: &ParticipationError, at: &Path) -> Failure {
     use ParticipationError as E;

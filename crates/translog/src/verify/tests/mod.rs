@@ -2,7 +2,6 @@
 
 mod fields;
 mod mutations;
-mod second_opinion;
 mod vectors;
 
 use siegel_ident::{Seconds, Timestamp};

@@ -1,4 +1,5 @@
-//! A store that says that its disk is full. For tests.
+//! A store that does with a put or a read what a rule says: a full disk, a long wait, a lost object.
+//! For tests.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use futures::future::{BoxFuture, FutureExt as _, ready};
 use futures::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{
@@ -24,17 +26,40 @@ pub enum Refusal {
     After,
 }
 
-type Rule = Box<dyn Fn(&Path, u64) -> Refusal + Send + Sync>;
+/// What a [`RuledStore`] asks.
+pub trait Rule: Send + Sync + 'static {
+    /// What becomes of a put of `data` at `path`. The put waits for the answer.
+    fn put<'a>(&'a self, path: &'a Path, data: &'a PutPayload) -> BoxFuture<'a, Refusal>;
 
-/// Answers puts with ENOSPC by a rule.
-pub struct StoreFull {
-    inner: Arc<dyn ObjectStore>,
-    rule: Rule,
+    /// Whether the object at `path` is not there for readers.
+    fn hides(&self, _path: &Path) -> bool {
+        false
+    }
 }
 
-impl StoreFull {
+/// A store behind a [`Rule`]. It refuses with ENOSPC.
+pub struct RuledStore {
+    inner: Arc<dyn ObjectStore>,
+    rule: Box<dyn Rule>,
+}
+
+impl RuledStore {
+    /// Asks `rule` about each put and read.
+    pub fn new(inner: Arc<dyn ObjectStore>, rule: impl Rule) -> Self {
+        let rule = Box::new(rule);
+        Self { inner, rule }
+    }
+
+    /// Asks `rule` about the path and the size of each put.
+    pub fn when(
+        inner: Arc<dyn ObjectStore>,
+        rule: impl Fn(&Path, u64) -> Refusal + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(inner, BySize(rule))
+    }
+
     /// Takes `bytes` more bytes, then is full.
-    pub fn after(inner: Arc<dyn ObjectStore>, bytes: u64) -> Self {
+    pub fn full_after(inner: Arc<dyn ObjectStore>, bytes: u64) -> Self {
         let left = AtomicU64::new(bytes);
         Self::when(inner, move |_, size| {
             let take = |left: u64| left.checked_sub(size);
@@ -44,41 +69,40 @@ impl StoreFull {
             }
         })
     }
+}
 
-    /// Asks `rule` about the path and the size of each put.
-    pub fn when(
-        inner: Arc<dyn ObjectStore>,
-        rule: impl Fn(&Path, u64) -> Refusal + Send + Sync + 'static,
-    ) -> Self {
-        let rule = Box::new(rule);
-        Self { inner, rule }
+struct BySize<F>(F);
+
+impl<F: Fn(&Path, u64) -> Refusal + Send + Sync + 'static> Rule for BySize<F> {
+    fn put<'a>(&'a self, path: &'a Path, data: &'a PutPayload) -> BoxFuture<'a, Refusal> {
+        ready((self.0)(path, data.content_length() as u64)).boxed()
     }
 }
 
-impl fmt::Debug for StoreFull {
+impl fmt::Debug for RuledStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl fmt::Display for StoreFull {
+impl fmt::Display for RuledStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StoreFull({})", self.inner)
+        write!(f, "RuledStore({})", self.inner)
     }
 }
 
 fn full() -> object_store::Error {
     let source = Box::new(std::io::Error::from_raw_os_error(28));
     object_store::Error::Generic {
-        store: "StoreFull",
+        store: "RuledStore",
         source,
     }
 }
 
 #[async_trait::async_trait]
-impl ObjectStore for StoreFull {
+impl ObjectStore for RuledStore {
     async fn put_opts(&self, at: &Path, data: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        match (self.rule)(at, data.content_length() as u64) {
+        match self.rule.put(at, &data).await {
             Refusal::None => self.inner.put_opts(at, data, opts).await,
             Refusal::Before => Err(full()),
             Refusal::After => {
@@ -88,6 +112,7 @@ impl ObjectStore for StoreFull {
         }
     }
 
+    // No way around the rule: our stores neither put in parts nor copy.
     async fn put_multipart_opts(
         &self,
         _: &Path,
@@ -96,7 +121,16 @@ impl ObjectStore for StoreFull {
         Err(full())
     }
 
+    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
+        Err(full())
+    }
+
     async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
+        if self.rule.hides(at) {
+            let path = at.to_string();
+            let source = "hidden by the test".into();
+            return Err(object_store::Error::NotFound { path, source });
+        }
         self.inner.get_opts(at, options).await
     }
 
@@ -117,9 +151,5 @@ impl ObjectStore for StoreFull {
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
         self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
-        Err(full())
     }
 }
