@@ -10,7 +10,7 @@ const CRL_BYTES: [u8; 16] = *b"\x92\xf8\x1b\xc3\x58\x11\x4d\x3d\x97\xff\xd1\x9f\
 const UNKNOWN: [u8; 16] = [0xee; 16];
 
 /// A table of these rows, one after the other, ended.
-pub(crate) fn table(rows: &[([u8; 16], &[u8])]) -> Vec<u8> {
+fn table(rows: &[([u8; 16], &[u8])]) -> Vec<u8> {
     let mut offset = (rows.len() + 1) * ROW;
     let mut directory = Vec::new();
     let mut body = Vec::new();
@@ -73,6 +73,14 @@ fn absent_and_unknown_rows_are_no_error() {
             ..Default::default()
         }
     );
+}
+
+// Catches an unused row, of no bytes and so at no place, taken for one over the directory.
+#[test]
+fn an_unused_row_lies_nowhere() {
+    let rows = [row(UNKNOWN, 0, 0), row(VCEK_BYTES, 72, 2), vec![0; ROW]];
+    let parsed = CertificateTable::parse(&[&rows.concat()[..], b"\x30v"].concat()).unwrap();
+    assert_eq!(parsed.vcek.as_deref(), Some(&b"\x30v"[..]));
 }
 
 // I14: catches a read outside, a sum that wraps, a directory without end.
