@@ -15,6 +15,7 @@ pub mod quote;
 pub mod rng;
 pub mod socket;
 pub mod start;
+pub mod tsm;
 
 #[cfg(any(test, feature = "simulation"))]
 pub use clock::TestClock;
@@ -25,3 +26,4 @@ pub use node::{Platform, run_node};
 pub use quote::{BoxFuture, QuoteSource};
 pub use rng::OsRng;
 pub use start::{Peer, StartInfo};
+pub use tsm::{ConfigfsTsm, PlatformQuote, TsmError};
