@@ -1,4 +1,5 @@
-//! `siegel policy build|check|show|publish`: write, judge, explain and publish access policies.
+//! `siegel policy build|check|show|publish|measure`: write, judge, explain and publish access policies, and
+//! compute reference values for them.
 //!
 //! Each command is a function that returns what it found ([`build::Built`], [`check::Checked`], …);
 //! printing and exit codes are here.
@@ -8,6 +9,7 @@ pub mod check;
 mod endorsed;
 pub mod files;
 mod general;
+pub mod measure;
 mod pinned;
 pub mod publish;
 pub mod show;
@@ -22,7 +24,7 @@ use siegel_policy::Finding;
 use crate::failure::{Exit, Failure};
 use crate::say::{say, say_line};
 
-/// Write, check, explain and publish access policies.
+/// Write, check, explain and publish access policies; compute reference values.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +34,7 @@ Examples:
   siegel policy check policy.json
   siegel policy show policy.json
   siegel policy publish policy.json --log http://127.0.0.1:8090 --key publisher.pem
+  siegel policy measure sev-snp --firmware OVMF.fd --vcpus 4 --vcpu-type EPYC-Genoa
 
 Exit 3: verified, and not trustworthy (an error finding).")]
 pub struct PolicyArgs {
@@ -49,6 +52,8 @@ enum PolicyCommand {
     Show(show::ShowArgs),
     /// Put a compiled policy into a transparency log, and its bytes into the archive
     Publish(publish::PublishArgs),
+    /// Compute what a confidential virtual machine will report, from its files
+    Measure(measure::MeasureArgs),
 }
 
 /// Runs the command and prints its result. `now` is the global `--now`.
@@ -59,6 +64,7 @@ pub async fn policy(args: PolicyArgs, json: bool, now: Option<u64>) -> Result<Ex
         PolicyCommand::Check(args) => print(&check::check(&args, now)?, json),
         PolicyCommand::Show(args) => print(&show::show(&args, now).await?, json),
         PolicyCommand::Publish(args) => print(&publish::publish(&args, now).await?, json),
+        PolicyCommand::Measure(args) => print(&measure::measure(&args)?, json),
     }
 }
 
