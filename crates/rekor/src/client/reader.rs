@@ -33,6 +33,19 @@ impl LogReader {
         Ok(Self::Folder(FolderLog::open(Path::new(url_or_folder))?))
     }
 
+    /// Reads payloads at another URL: for the log of a server that has no archive beside it.
+    ///
+    /// # Errors
+    /// [`RekorError::Url`], also if the log is not at a URL.
+    pub fn with_archive(self, url: &str) -> Result<Self, RekorError> {
+        match self {
+            Self::Http(client) => Ok(Self::Http(client.with_archive(url)?)),
+            Self::Folder(_) | Self::Open(_) => Err(RekorError::Url(format!(
+                "{url}: only a log at a URL has its archive elsewhere"
+            ))),
+        }
+    }
+
     /// The signed note.
     ///
     /// # Errors

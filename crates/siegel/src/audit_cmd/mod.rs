@@ -48,6 +48,10 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub anchors: Option<PathBuf>,
 
+    /// Where the log's payloads are, if not beside it: a URL that has archive/SHA256 below it
+    #[arg(long, value_name = "URL")]
+    pub archive: Option<String>,
+
     /// Follow the log: what was seen of it before is in this folder [default: none for a folder; for
     /// a URL siegel/audit/<log's name> in $XDG_STATE_HOME, or in ~/.local/state]
     #[arg(long, value_name = "FOLDER")]
@@ -127,8 +131,14 @@ impl Auditor {
         anchors.observers.extend(args.observer.iter().cloned());
         places::observers_are_there(&anchors.observers)?;
         let help = "name a log's URL or its folder";
-        let reader =
+        let mut reader =
             LogReader::new(&at).map_err(|why| Failure::usage("no-such-log", &at, why, help))?;
+        if let Some(archive) = &args.archive {
+            let help = "for example http://127.0.0.1:8090, with a log at a URL";
+            reader = reader
+                .with_archive(archive)
+                .map_err(|why| Failure::usage("bad-archive", "--archive", why, help))?;
+        }
         let html = args.html.as_deref().map(html::HtmlFile::at).transpose()?;
         let memory = Memory::open(args, &at, &anchors)?;
         Ok(Self {

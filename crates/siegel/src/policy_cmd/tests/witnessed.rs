@@ -203,6 +203,11 @@ async fn i17_publish_archives_elsewhere_and_before_it_logs() {
         .with_archive(&elsewhere)
         .unwrap();
     assert!(both.archive_get(&digest).await.is_ok());
+    // An auditor finds them there, too.
+    let reader = LogReader::new(&url).unwrap();
+    assert!(reader.archive_get(&digest).await.is_err());
+    let reader = reader.with_archive(&elsewhere).unwrap();
+    assert!(reader.archive_get(&digest).await.is_ok());
     assert_eq!(
         (size(&url).await, size(&elsewhere).await),
         ("1".into(), "0".into())
