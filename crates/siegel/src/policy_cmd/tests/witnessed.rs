@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use siegel_ident::{Seconds, Secret};
-use siegel_rekor::{CosignRequest, Cosigner, LogClient};
+use siegel_rekor::{CosignRequest, Cosigner, LogClient, LogReader};
 use siegel_translog::testing::TestWitness;
 
 use super::super::publish::publish_within;
