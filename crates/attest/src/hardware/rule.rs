@@ -40,6 +40,18 @@ pub enum RuleError {
     /// An unchecked field without a reason.
     #[error("ignore needs a reason: say why this field may be anything")]
     NoReason,
+    /// A reference value that nobody can speak of.
+    #[error("the name is empty: say what guest this is")]
+    NoName,
+}
+
+/// Reads the name of a reference value.
+pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    match name.trim().is_empty() {
+        true => Err(serde::de::Error::custom(RuleError::NoName)),
+        false => Ok(name),
+    }
 }
 
 impl<T: Field> Rule<T> {

@@ -3,6 +3,8 @@
 mod appraise;
 mod bits;
 mod certificates;
+#[cfg(any(test, feature = "test-util"))]
+pub mod mock;
 mod reference;
 mod report;
 mod tcb;
@@ -125,10 +127,11 @@ pub fn verify(
     roots: &TrustRoots,
     now: Timestamp,
 ) -> Result<Authentic, Rejection> {
+    let raw = report::Raw::new(body)?;
     let chain = certificates::verify(endorsements, roots, now)?;
-    let report = Report::parse(body, chain.product)?;
+    let report = Report::parse(&raw, chain.product)?;
     check_signing_key(&report, &chain)?;
-    check_signature(body, &chain)?;
+    check_signature(&raw, &chain)?;
     check_tcb(&report, &chain)?;
     check_chip(&report, &chain)?;
     Ok(Authentic { report, chain })
@@ -136,7 +139,8 @@ pub fn verify(
 
 fn check_signing_key(report: &Report, chain: &Chain) -> Result<(), Rejection> {
     let bad = |detail: String| Err(Rejection::new(Check::SnpSigningKey, detail));
-    if report.masked_chip_key {
+    // A VLEK stays usable where the chip's own key is withheld.
+    if report.masked_chip_key && report.signing_key == SigningKey::Vcek {
         return bad("the chip's key is masked: such a report is not signed by it".to_owned());
     }
     match report.signing_key == chain.leaf.key {
@@ -148,15 +152,10 @@ fn check_signing_key(report: &Report, chain: &Chain) -> Result<(), Rejection> {
     }
 }
 
-/// Over the raw bytes. R and S stand little-endian; `Report::parse` saw to the padding above 48 bytes.
-fn check_signature(body: &[u8], chain: &Chain) -> Result<(), Rejection> {
-    let mut signature = [0u8; 96];
-    for (to, from) in [(0..48, report::SIGNATURE_R), (48..96, report::SIGNATURE_S)] {
-        signature[to.clone()].copy_from_slice(&body[from][..48]);
-        signature[to].reverse();
-    }
+/// Over the raw bytes, never over something re-encoded.
+fn check_signature(raw: &report::Raw<'_>, chain: &Chain) -> Result<(), Rejection> {
     UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, &chain.leaf.public_key)
-        .verify(&body[report::SIGNED], &signature)
+        .verify(raw.signed(), &raw.signature())
         .map_err(|_| {
             Rejection::new(
                 Check::SnpSignature,
@@ -181,17 +180,13 @@ fn check_chip(report: &Report, chain: &Chain) -> Result<(), Rejection> {
     let Some(id) = &chain.leaf.hardware_id else {
         return Ok(());
     };
-    let bad = |detail: &str| Err(Rejection::new(Check::SnpChipId, detail));
-    let expected = match chain.product {
-        Product::Milan | Product::Genoa => 64,
-        Product::Turin => 8,
-    };
-    let (chip, padding) = report.chip_id.0.split_at(expected);
-    match id.len() == expected && id == chip && padding.iter().all(|byte| *byte == 0) {
+    let (chip, padding) = report.chip_id.0.split_at(chain.product.chip_id_len());
+    match id == chip && padding.iter().all(|byte| *byte == 0) {
         true => Ok(()),
-        false => bad(
+        false => Err(Rejection::new(
+            Check::SnpChipId,
             "the certificate is for another chip than the report names, or the host hides the chip",
-        ),
+        )),
     }
 }
 

@@ -3,19 +3,22 @@
 
 use der::asn1::ObjectIdentifier;
 use der::{Decode, Encode};
-use ring::signature::{
-    ECDSA_P384_SHA384_ASN1, RSA_PSS_2048_8192_SHA384, UnparsedPublicKey, VerificationAlgorithm,
-};
+use ring::signature::UnparsedPublicKey;
 use siegel_ident::Timestamp;
+use x509_cert::ext::Extensions;
 use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, KeyUsages};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
+pub(crate) mod algorithm;
 mod crl;
 pub(crate) use crl::RevocationList;
 
-const RSA_PSS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10");
-const ECDSA_SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.3");
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
+/// Basic constraints and key usage: what [`Certificate::verify_issued_by`] reads.
+pub(crate) const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
+pub(crate) const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
 /// A certificate whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,9 @@ impl Certificate {
         }
         if read.signature_algorithm() != read.tbs_certificate().signature() {
             return Err("certificate names two signature algorithms".to_owned());
+        }
+        if read.signature().unused_bits() != 0 {
+            return Err("certificate's signature is not of whole bytes".to_owned());
         }
         Ok(Self(read))
     }
@@ -82,12 +88,7 @@ impl Certificate {
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {
-        let with: &dyn VerificationAlgorithm = match algorithm.oid {
-            RSA_PSS => &RSA_PSS_2048_8192_SHA384,
-            ECDSA_SHA384 => &ECDSA_P384_SHA384_ASN1,
-            other => return Err(format!("signature algorithm {other} is not accepted")),
-        };
-        UnparsedPublicKey::new(with, self.public_key())
+        UnparsedPublicKey::new(algorithm::of(algorithm)?, self.public_key())
             .verify(signed, signature)
             .map_err(|_| format!("signature is not by {}", self.name()))
     }
@@ -152,6 +153,37 @@ impl Certificate {
         }
     }
 
+    /// Refuses a critical extension outside `known`: it says something that the reader must understand
+    /// (RFC 5280, 4.2).
+    pub(crate) fn check_critical(&self, known: &[ObjectIdentifier]) -> Result<(), String> {
+        match unknown_critical(self.0.tbs_certificate().extensions(), known) {
+            None => Ok(()),
+            Some(oid) => Err(format!(
+                "{}: critical extension {oid} is not understood",
+                self.name()
+            )),
+        }
+    }
+
+    /// The algorithm that its issuer signed with.
+    pub(crate) fn signed_with(&self) -> ObjectIdentifier {
+        self.0.signature_algorithm().oid
+    }
+
+    /// Whether the public key is a point of P-384 by its algorithm identifier.
+    pub(crate) fn has_p384_key(&self) -> bool {
+        let algorithm = &self.0.tbs_certificate().subject_public_key_info().algorithm;
+        let curve = algorithm.parameters.as_ref();
+        algorithm.oid == EC_PUBLIC_KEY
+            && curve.is_some_and(|any| any.decode_as::<ObjectIdentifier>() == Ok(P384))
+    }
+
+    /// Key usage, where it stands, says signing of revocation lists.
+    pub(crate) fn may_sign_lists(&self) -> bool {
+        let usage = self.0.tbs_certificate().get_extension::<KeyUsage>();
+        usage.is_ok_and(|usage| usage.is_none_or(|(_, usage)| usage.0.contains(KeyUsages::CRLSign)))
+    }
+
     pub(crate) fn serial(&self) -> &[u8] {
         self.0.tbs_certificate().serial_number().as_bytes()
     }
@@ -184,6 +216,16 @@ impl Certificate {
             false => Err(format!("{} may not issue certificates", self.name())),
         }
     }
+}
+
+/// The first critical extension that is not among `known`.
+fn unknown_critical(
+    extensions: Option<&Extensions>,
+    known: &[ObjectIdentifier],
+) -> Option<ObjectIdentifier> {
+    let mut all = extensions.into_iter().flatten();
+    all.find(|one| one.critical && !known.contains(&one.extn_id))
+        .map(|one| one.extn_id)
 }
 
 fn common_name(name: &x509_cert::name::Name) -> String {

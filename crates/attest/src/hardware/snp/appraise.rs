@@ -78,6 +78,19 @@ impl Authentic {
                 chain.product, chain.valid_until
             ),
         );
+        let cpu = match report.cpu {
+            Some((family, model, stepping)) => {
+                format!(
+                    "CPU family {family} model {model} stepping {stepping} is {}",
+                    chain.product
+                )
+            }
+            None => format!(
+                "the certificate is for {}, the report names no CPU",
+                chain.product
+            ),
+        };
+        outcomes.passed(Check::SnpProduct, cpu);
         outcomes.passed(
             Check::SnpSignature,
             format!("by the certificate's {}", chain.leaf.key),
@@ -121,21 +134,25 @@ impl Authentic {
             &reference.provider,
             chain.leaf.provider.as_ref(),
         );
-        outcomes.rule(
-            Check::SnpChipAllowed,
-            "chip",
-            &reference.chip_id,
-            &report.chip_id,
-        );
-        let denied = reference.denied_chips.contains(&report.chip_id);
+        self.chip(reference, outcomes);
+    }
+
+    /// A host that hides its chip's id can be held against neither list.
+    fn chip(&self, reference: &Reference, outcomes: &mut Outcomes) {
+        let check = Check::SnpChipAllowed;
+        let chip = Some(&self.report.chip_id).filter(|id| !id.is_zero());
+        outcomes.rule_if(check, "chip", &reference.chip_id, chip);
+        let denied = &reference.denied_chips;
+        let (good, found) = match chip {
+            _ if denied.is_empty() => (true, "this one is not"),
+            Some(chip) if denied.contains(chip) => (false, "this one is"),
+            Some(_) => (true, "this one is not"),
+            None => (false, "this one is hidden"),
+        };
         outcomes.must(
-            Check::SnpChipAllowed,
-            !denied,
-            format!(
-                "denied chips: {} listed, this one {}",
-                reference.denied_chips.len(),
-                if denied { "is" } else { "is not" }
-            ),
+            check,
+            good,
+            format!("denied chips: {} listed, {found}", denied.len()),
         );
     }
 

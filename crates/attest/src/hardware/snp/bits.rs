@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::hardware::Field;
+use crate::hardware::{Field, Hex};
 
 /// Guest policy (SEV-SNP ABI, table "Guest Policy").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,14 +128,26 @@ impl Field for AbiVersion {
     }
 }
 
-/// A set of bits; "at least" means that all of these are set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+/// A set of bits; "at least" means that all of these are set. Written as 16 lower-case hexadecimal digits: TOML and
+/// JSON have no integers of 64 bits that every reader reads alike (I2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitSet(pub u64);
 
 impl fmt::Display for BitSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#x}", self.0)
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl Serialize for BitSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BitSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Hex::<8>::deserialize(deserializer).map(|Hex(bytes)| Self(u64::from_be_bytes(bytes)))
     }
 }
 

@@ -6,17 +6,30 @@ use siegel_ident::Timestamp;
 
 use super::report::SigningKey;
 use super::tcb::{Product, TcbVersion};
-use crate::hardware::x509::{Certificate, RevocationList, Window};
+use crate::hardware::x509::algorithm::RSA_PSS;
+use crate::hardware::x509::{BASIC_CONSTRAINTS, Certificate, KEY_USAGE, RevocationList, Window};
 use crate::hardware::{Check, Endorsements, Rejection, TrustRoots};
 
-const PRODUCT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.2");
-const BOOT_LOADER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.1");
-const TEE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.2");
-const SNP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.3");
-const MICROCODE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.8");
-const FMC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.9");
-const HARDWARE_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.4");
-const PROVIDER_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.5");
+pub(crate) const PRODUCT_NAME: ObjectIdentifier =
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.2");
+pub(crate) const BOOT_LOADER: ObjectIdentifier =
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.1");
+pub(crate) const TEE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.2");
+pub(crate) const SNP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.3");
+pub(crate) const MICROCODE: ObjectIdentifier =
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.8");
+/// Parts that no product uses so far.
+pub(crate) const UNUSED: [ObjectIdentifier; 4] = [
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.4"),
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.5"),
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.6"),
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.7"),
+];
+pub(crate) const FMC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.3.9");
+pub(crate) const HARDWARE_ID: ObjectIdentifier =
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.4");
+pub(crate) const PROVIDER_ID: ObjectIdentifier =
+    ObjectIdentifier::new_unwrap("1.3.6.1.4.1.3704.1.5");
 
 /// Most certificates stapled to a report: leaf, ASK, ASVK, ARK.
 const CERTIFICATES_MAX: usize = 4;
@@ -55,17 +68,18 @@ pub(crate) fn verify(
 ) -> Result<Chain, Rejection> {
     let chain = |detail: String| Rejection::new(Check::SnpChain, detail);
     let found = endorsements.certificates.len();
-    if !(2..=CERTIFICATES_MAX).contains(&found) {
-        return Err(chain(format!(
-            "{found} certificates are stapled, expected leaf, ASK or ASVK, and ARK"
-        )));
-    }
+    let (leaf, others) = endorsements
+        .certificates
+        .split_first()
+        .filter(|_| (3..=CERTIFICATES_MAX).contains(&found))
+        .ok_or_else(|| {
+            chain(format!(
+                "{found} certificates are stapled, expected leaf, ASK or ASVK, and ARK"
+            ))
+        })?;
     let parse = |der: &Vec<u8>| Certificate::parse(der).map_err(chain);
-    let leaf = parse(&endorsements.certificates[0])?;
-    let others = endorsements.certificates[1..]
-        .iter()
-        .map(parse)
-        .collect::<Result<Vec<_>, _>>()?;
+    let leaf = parse(leaf)?;
+    let others = others.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
 
     let key = match leaf.name().as_str() {
         "SEV-VCEK" => SigningKey::Vcek,
@@ -93,14 +107,22 @@ pub(crate) fn verify(
             .ok_or_else(|| chain(missing))
     };
     let signer = by_name(intermediate(product, key))?;
-    let root = by_name(format!("ARK-{}", product.in_certificates()))?;
+    let root = by_name(root_name(product))?;
 
     check_pinned(root, product, roots)?;
-    root.verify_issued_by(root).map_err(chain)?;
-    signer.verify_issued_by(root).map_err(chain)?;
+    check_stapled(&others, product).map_err(chain)?;
     leaf.verify_issued_by(signer).map_err(chain)?;
+    check_profile(&leaf).map_err(chain)?;
+    for certificate in &others {
+        // Also an authority that this leaf does not need: nothing stapled goes unverified.
+        certificate.verify_issued_by(root).map_err(chain)?;
+        check_profile(certificate).map_err(chain)?;
+    }
     for certificate in [root, signer, &leaf] {
         certificate.check_valid(now).map_err(chain)?;
+    }
+    if !leaf.has_p384_key() {
+        return Err(chain(format!("{} has no P-384 key", leaf.name())));
     }
     let crl = verify_crls(&endorsements.crls, root, &[root, signer], now)?;
     let windows = [root, signer, &leaf]
@@ -116,10 +138,44 @@ pub(crate) fn verify(
     })
 }
 
+fn root_name(product: Product) -> String {
+    format!("ARK-{}", product.in_certificates())
+}
+
 fn intermediate(product: Product, key: SigningKey) -> String {
     match key {
         SigningKey::Vcek => format!("SEV-{}", product.in_certificates()),
         SigningKey::Vlek => format!("SEV-VLEK-{}", product.in_certificates()),
+    }
+}
+
+/// Each authority of the product at most once, and nothing else.
+fn check_stapled(others: &[Certificate], product: Product) -> Result<(), String> {
+    let expected = [
+        intermediate(product, SigningKey::Vcek),
+        intermediate(product, SigningKey::Vlek),
+        root_name(product),
+    ];
+    for (i, name) in others.iter().map(Certificate::name).enumerate() {
+        if !expected.contains(&name) {
+            return Err(format!("{name} is stapled and has no place in the chain"));
+        }
+        if others.iter().take(i).any(|other| other.name() == name) {
+            return Err(format!("{name} is stapled twice"));
+        }
+    }
+    Ok(())
+}
+
+/// What AMD's certificates have in common.
+fn check_profile(certificate: &Certificate) -> Result<(), String> {
+    certificate.check_critical(&[BASIC_CONSTRAINTS, KEY_USAGE])?;
+    match certificate.signed_with() {
+        RSA_PSS => Ok(()),
+        other => Err(format!(
+            "{} is signed with {other}, expected RSASSA-PSS",
+            certificate.name()
+        )),
     }
 }
 
@@ -171,15 +227,8 @@ fn verify_crls(
 
 fn read_leaf(leaf: &Certificate, key: SigningKey, product: Product) -> Result<Leaf, Rejection> {
     let bad = |detail: String| Rejection::new(Check::SnpChain, detail);
-    let name = extension(leaf, PRODUCT_NAME)?;
-    let name = name
-        .and_then(|der| Ia5StringRef::from_der(der).ok())
-        .map(|name| name.as_str().to_owned());
-    // "Milan-B0" names a stepping, "Genoa" none.
-    let is_product = name
-        .as_deref()
-        .is_some_and(|name| name.split('-').next() == Some(product.in_certificates()));
-    if !is_product {
+    let name = text(leaf, PRODUCT_NAME)?;
+    if name.as_deref().and_then(Product::of_certificate) != Some(product) {
         let found = name.unwrap_or_else(|| "nothing".to_owned());
         return Err(Rejection::new(
             Check::SnpProduct,
@@ -200,17 +249,26 @@ fn read_leaf(leaf: &Certificate, key: SigningKey, product: Product) -> Result<Le
         tee: level(TEE)?,
         snp: level(SNP)?,
         microcode: level(MICROCODE)?,
-        reserved: [0; 4],
     };
-    let provider = extension(leaf, PROVIDER_ID)?
-        .map(|der| Ia5StringRef::from_der(der).map(|id| id.as_str().to_owned()))
-        .transpose()
-        .map_err(|e| bad(format!("provider id: {e}")))?;
-    let hardware_id = extension(leaf, HARDWARE_ID)?.map(<[u8]>::to_vec);
+    for oid in UNUSED {
+        if extension(leaf, oid)?.is_some() && level(oid)? != 0 {
+            return Err(bad(format!(
+                "certificate has a patch level {oid}, which this build does not know"
+            )));
+        }
+    }
+    let provider = text(leaf, PROVIDER_ID)?.filter(|id| !id.is_empty());
+    let hardware_id = extension(leaf, HARDWARE_ID)?
+        .map(|value| hardware_id(value, product))
+        .transpose()?;
     match (key, &hardware_id, &provider) {
-        (SigningKey::Vcek, Some(_), _) | (SigningKey::Vlek, _, Some(_)) => {}
-        (SigningKey::Vcek, None, _) => return Err(bad("VCEK names no chip".to_owned())),
-        (SigningKey::Vlek, _, None) => return Err(bad("VLEK names no cloud provider".to_owned())),
+        (SigningKey::Vcek, Some(_), None) | (SigningKey::Vlek, None, Some(_)) => {}
+        (SigningKey::Vcek, ..) => {
+            return Err(bad("VCEK names no chip, or a cloud provider".to_owned()));
+        }
+        (SigningKey::Vlek, ..) => {
+            return Err(bad("VLEK names no cloud provider, or a chip".to_owned()));
+        }
     }
     Ok(Leaf {
         key,
@@ -219,6 +277,38 @@ fn read_leaf(leaf: &Certificate, key: SigningKey, product: Product) -> Result<Le
         hardware_id,
         provider,
     })
+}
+
+/// The chip, bare or (as newer certificates have it) in an OCTET STRING.
+fn hardware_id(value: &[u8], product: Product) -> Result<Vec<u8>, Rejection> {
+    let expected = product.chip_id_len();
+    let id = match value {
+        [0x04, len, id @ ..] if value.len() != expected && usize::from(*len) == id.len() => id,
+        id => id,
+    };
+    Some(id)
+        .filter(|id| id.len() == expected)
+        .map(<[u8]>::to_vec)
+        .ok_or_else(|| {
+            let detail = format!("certificate's hardware id is not of {expected} bytes");
+            Rejection::new(Check::SnpChain, detail)
+        })
+}
+
+/// An extension that is an IA5String. It is printed for people, so control characters are refused.
+fn text(leaf: &Certificate, oid: ObjectIdentifier) -> Result<Option<String>, Rejection> {
+    let Some(der) = extension(leaf, oid)? else {
+        return Ok(None);
+    };
+    match Ia5StringRef::from_der(der) {
+        Ok(text) if text.as_str().chars().all(|c| !c.is_control()) => {
+            Ok(Some(text.as_str().to_owned()))
+        }
+        _ => {
+            let detail = format!("extension {oid} is not printable text");
+            Err(Rejection::new(Check::SnpChain, detail))
+        }
+    }
 }
 
 fn extension(leaf: &Certificate, oid: ObjectIdentifier) -> Result<Option<&[u8]>, Rejection> {

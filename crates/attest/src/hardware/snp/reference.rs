@@ -12,7 +12,8 @@ use crate::hardware::{Freshness, Hex, Rule};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// For people.
+    /// For people; never empty.
+    #[serde(deserialize_with = "crate::hardware::rule::name")]
     pub name: String,
     /// CPU generations (19). Milan's keys can be extracted (BadFuse).
     pub product: Rule<Product>,

@@ -15,14 +15,15 @@ use crate::hardware::{Check, Field, Hex, Rejection};
 /// Length of a report in bytes.
 pub const REPORT_LEN: usize = 0x4a0;
 /// The signed part.
-pub(crate) const SIGNED: Range<usize> = 0..0x2a0;
+const SIGNED: Range<usize> = 0..0x2a0;
 /// Little-endian R and S, 72 bytes each; P-384 fills 48 of them.
-pub(crate) const SIGNATURE_R: Range<usize> = 0x2a0..0x2e8;
-pub(crate) const SIGNATURE_S: Range<usize> = 0x2e8..0x330;
-const AFTER_SIGNATURE: Range<usize> = 0x330..REPORT_LEN;
+const SIGNATURE_R: usize = 0x2a0;
+const SIGNATURE_S: usize = 0x2e8;
+const AFTER_R: Range<usize> = SIGNATURE_R + 48..SIGNATURE_S;
+const AFTER_S: Range<usize> = SIGNATURE_S + 48..REPORT_LEN;
 
 /// Versions that this build reads. Version 2 does not name its CPU, so the certificate has to.
-pub const VERSIONS: Range<u32> = 2..6;
+pub(crate) const VERSIONS: Range<u32> = 2..6;
 
 /// Which kind of key signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +72,7 @@ pub struct Report {
     pub platform: PlatformInfo,
     /// An author key signed the identity block's key.
     pub author_key: bool,
-    /// The chip's own key was withheld: such a report has no signature.
+    /// The chip's own key is withheld: nothing can be signed with it.
     pub masked_chip_key: bool,
     /// The kind of key that signed.
     pub signing_key: SigningKey,
@@ -115,8 +116,8 @@ impl Report {
     ///
     /// # Errors
     /// [`Check::SnpFormat`], [`Check::SnpAlgorithm`], [`Check::SnpSigningKey`], [`Check::SnpProduct`].
-    pub(crate) fn parse(bytes: &[u8], product: Product) -> Result<Self, Rejection> {
-        let raw = Raw::new(bytes)?;
+    pub(crate) fn parse(raw: &Raw<'_>, product: Product) -> Result<Self, Rejection> {
+        let bytes = raw.0;
         let version = raw.u32(0);
         let algorithm = raw.u32(0x34);
         if algorithm != 1 {
@@ -126,7 +127,13 @@ impl Report {
         let flags = raw.u32(0x48);
         let cpu = (version >= 3).then(|| (bytes[0x188], bytes[0x189], bytes[0x18a]));
         check_product(cpu, product)?;
-        let tcb = |at| TcbVersion::read(raw.array(at), product);
+        let tcb = |at| {
+            let unknown = || {
+                let detail = format!("reserved bytes of the TCB version at {at:#x} are not zero");
+                Rejection::new(Check::SnpFormat, detail)
+            };
+            TcbVersion::read(raw.array(at), product).ok_or_else(unknown)
+        };
         let mitigations = |at| (version >= 5).then(|| raw.u64(at));
         Ok(Self {
             version,
@@ -135,7 +142,7 @@ impl Report {
             family_id: Hex(raw.array(0x10)),
             image_id: Hex(raw.array(0x20)),
             vmpl: raw.u32(0x30),
-            current_tcb: tcb(0x38),
+            current_tcb: tcb(0x38)?,
             platform: PlatformInfo(raw.u64(0x40)),
             author_key: flags & 1 != 0,
             masked_chip_key: flags & 2 != 0,
@@ -147,13 +154,13 @@ impl Report {
             author_key_digest: Hex(raw.array(0x110)),
             report_id: Hex(raw.array(0x140)),
             report_id_ma: Hex(raw.array(0x160)),
-            reported_tcb: tcb(0x180),
+            reported_tcb: tcb(0x180)?,
             cpu,
             chip_id: Hex(raw.array(0x1a0)),
-            committed_tcb: tcb(0x1e0),
+            committed_tcb: tcb(0x1e0)?,
             current_firmware: (bytes[0x1ea], bytes[0x1e9], bytes[0x1e8]),
             committed_firmware: (bytes[0x1ee], bytes[0x1ed], bytes[0x1ec]),
-            launch_tcb: tcb(0x1f0),
+            launch_tcb: tcb(0x1f0)?,
             launch_mitigations: mitigations(0x1f8),
             current_mitigations: mitigations(0x200),
         })
@@ -161,10 +168,12 @@ impl Report {
 }
 
 /// The raw bytes, once their length, version and padding were checked.
-struct Raw<'a>(&'a [u8; REPORT_LEN]);
+pub(crate) struct Raw<'a>(&'a [u8; REPORT_LEN]);
 
 impl<'a> Raw<'a> {
-    fn new(bytes: &'a [u8]) -> Result<Self, Rejection> {
+    /// # Errors
+    /// [`Check::SnpFormat`].
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Rejection> {
         let bad = |detail: String| Rejection::new(Check::SnpFormat, detail);
         let found = bytes.len();
         let array = bytes
@@ -192,9 +201,8 @@ impl<'a> Raw<'a> {
             } else {
                 0x1f8..0x2a0
             },
-            SIGNATURE_R.start + 48..SIGNATURE_R.end,
-            SIGNATURE_S.start + 48..SIGNATURE_S.end,
-            AFTER_SIGNATURE,
+            AFTER_R,
+            AFTER_S,
         ];
         for range in reserved {
             if bytes[range.clone()].iter().any(|byte| *byte != 0) {
@@ -208,6 +216,22 @@ impl<'a> Raw<'a> {
             0 => Ok(raw),
             _ => Err(bad("reserved bits at 0x48 are not zero".to_owned())),
         }
+    }
+
+    /// The signed bytes, as they came.
+    pub(crate) fn signed(&self) -> &'a [u8] {
+        &self.0[SIGNED]
+    }
+
+    /// R and S, big-endian, 48 bytes each; [`Raw::new`] saw to the padding above.
+    pub(crate) fn signature(&self) -> [u8; 96] {
+        let mut signature = [0u8; 96];
+        let (r, s) = signature.split_at_mut(48);
+        r.copy_from_slice(&self.0[SIGNATURE_R..SIGNATURE_R + 48]);
+        s.copy_from_slice(&self.0[SIGNATURE_S..SIGNATURE_S + 48]);
+        r.reverse();
+        s.reverse();
+        signature
     }
 
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {

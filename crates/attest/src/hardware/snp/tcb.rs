@@ -31,12 +31,31 @@ impl Product {
         }
     }
 
-    /// The name in AMD's certificates: `SEV-Milan`, `ARK-Milan`, `Milan-B0`.
+    /// The name in AMD's authorities: `SEV-Milan`, `ARK-Milan`.
     pub(crate) const fn in_certificates(self) -> &'static str {
         match self {
             Self::Milan => "Milan",
             Self::Genoa => "Genoa",
             Self::Turin => "Turin",
+        }
+    }
+
+    /// Bytes of a chip id: the rest of the report's field is zero.
+    pub(crate) const fn chip_id_len(self) -> usize {
+        match self {
+            Self::Milan | Self::Genoa => 64,
+            Self::Turin => 8,
+        }
+    }
+
+    /// By the product name of a VCEK or VLEK: "Milan-B0" names a stepping, "Genoa" none. Bergamo and Siena are of
+    /// Genoa's generation and root.
+    pub(crate) fn of_certificate(name: &str) -> Option<Self> {
+        match name.split('-').next()? {
+            "Milan" => Some(Self::Milan),
+            "Genoa" | "Bergamo" | "Siena" => Some(Self::Genoa),
+            "Turin" => Some(Self::Turin),
+            _ => None,
         }
     }
 
@@ -77,38 +96,37 @@ pub struct TcbVersion {
     pub snp: u8,
     /// Microcode of all cores.
     pub microcode: u8,
-    /// The bytes that no part uses.
-    #[serde(skip)]
-    pub(crate) reserved: [u8; 4],
 }
 
 impl TcbVersion {
-    /// Reads the eight bytes of a report (little-endian order of parts).
-    pub(crate) fn read(raw: [u8; 8], product: Product) -> Self {
-        let [a, b, c, d, e, f, g, microcode] = raw;
-        match product {
-            Product::Milan | Product::Genoa => Self {
-                fmc: None,
-                boot_loader: a,
-                tee: b,
-                snp: g,
+    /// Reads the eight bytes of a report (little-endian order of parts). `None` if a byte that no part uses is
+    /// not zero: its meaning is unknown, so nothing could compare it.
+    pub(crate) const fn read(raw: [u8; 8], product: Product) -> Option<Self> {
+        match (product, raw) {
+            (Product::Milan | Product::Genoa, [boot_loader, tee, 0, 0, 0, 0, snp, microcode]) => {
+                Some(Self {
+                    fmc: None,
+                    boot_loader,
+                    tee,
+                    snp,
+                    microcode,
+                })
+            }
+            (Product::Turin, [fmc, boot_loader, tee, snp, 0, 0, 0, microcode]) => Some(Self {
+                fmc: Some(fmc),
+                boot_loader,
+                tee,
+                snp,
                 microcode,
-                reserved: [c, d, e, f],
-            },
-            Product::Turin => Self {
-                fmc: Some(a),
-                boot_loader: b,
-                tee: c,
-                snp: d,
-                microcode,
-                reserved: [e, f, g, 0],
-            },
+            }),
+            _ => None,
         }
     }
 
-    /// Whether every part is at least that of `least`.
+    /// Whether every part is at least that of `least`, and both are of one layout.
     pub fn at_least(&self, least: &Self) -> bool {
-        self.fmc >= least.fmc
+        self.fmc.is_some() == least.fmc.is_some()
+            && self.fmc >= least.fmc
             && self.boot_loader >= least.boot_loader
             && self.tee >= least.tee
             && self.snp >= least.snp

@@ -1,9 +1,14 @@
 //! Revocation lists.
 
+use der::asn1::{IntRef, ObjectIdentifier};
 use der::{Decode, Encode};
 use siegel_ident::Timestamp;
 
-use super::{Certificate, Window};
+use super::{Certificate, Window, unknown_critical};
+
+const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
+/// Longest CRL number (RFC 5280, 5.2.3), with its sign byte.
+const NUMBER_MAX: usize = 21;
 
 /// A revocation list whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +29,10 @@ impl RevocationList {
         if read.signature_algorithm != read.tbs_cert_list.signature {
             return Err("revocation list names two signature algorithms".to_owned());
         }
+        if read.signature.unused_bits() != 0 {
+            return Err("revocation list's signature is not of whole bytes".to_owned());
+        }
+        check_extensions(&read.tbs_cert_list)?;
         let next = read
             .tbs_cert_list
             .next_update
@@ -40,6 +49,9 @@ impl RevocationList {
     pub(crate) fn verify_issued_by(&self, issuer: &Certificate) -> Result<(), String> {
         if self.read.tbs_cert_list.issuer != *issuer.subject() {
             return Err(format!("revocation list is not by {}", issuer.name()));
+        }
+        if !issuer.may_sign_lists() {
+            return Err(format!("{} may not sign revocation lists", issuer.name()));
         }
         let signed = self
             .read
@@ -68,5 +80,33 @@ impl RevocationList {
             .unwrap_or_default();
         all.iter()
             .any(|revoked| revoked.serial_number.as_bytes() == serial)
+    }
+}
+
+/// A list that has to be read in another way than as the full list of its issuer is refused: indirect lists, deltas and
+/// partial lists say so in critical extensions (RFC 5280, 5.2.4 to 5.3.3).
+fn check_extensions(list: &x509_cert::crl::TbsCertList) -> Result<(), String> {
+    let entries = list.revoked_certificates.iter().flatten();
+    let mut all = std::iter::once(list.crl_extensions.as_ref())
+        .chain(entries.map(|entry| entry.crl_entry_extensions.as_ref()));
+    if let Some(oid) = all.find_map(|extensions| unknown_critical(extensions, &[])) {
+        return Err(format!(
+            "revocation list: critical extension {oid} is not understood"
+        ));
+    }
+    let extensions = list.crl_extensions.iter().flatten();
+    let numbers = extensions
+        .filter(|one| one.extn_id == CRL_NUMBER)
+        .map(|one| IntRef::from_der(one.extn_value.as_bytes()))
+        .collect::<Vec<_>>();
+    match numbers.as_slice() {
+        [] => Ok(()),
+        [Ok(number)]
+            if number.as_bytes().len() <= NUMBER_MAX
+                && number.as_bytes().first().is_none_or(|first| *first < 0x80) =>
+        {
+            Ok(())
+        }
+        _ => Err("revocation list: its number is not one number of at most 20 bytes".to_owned()),
     }
 }
