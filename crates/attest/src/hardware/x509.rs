@@ -7,15 +7,21 @@ use ring::signature::{
     ECDSA_P384_SHA384_ASN1, RSA_PSS_2048_8192_SHA384, UnparsedPublicKey, VerificationAlgorithm,
 };
 use siegel_ident::Timestamp;
-use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, KeyUsages};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 mod crl;
+mod extensions;
+mod path;
+
 pub(crate) use crl::RevocationList;
+pub(crate) use path::verify_path;
 
 const RSA_PSS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10");
 const ECDSA_SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.3");
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+/// Kinds of public keys.
+const RSA_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const EC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
 /// A certificate whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +41,8 @@ impl Window {
 }
 
 impl Certificate {
-    /// Reads DER. The error says what is wrong.
+    /// Reads DER. The error says what is wrong. No extension stands twice, and none is critical that is not
+    /// understood here (RFC 5280, 4.2).
     pub(crate) fn parse(der: &[u8]) -> Result<Self, String> {
         let read =
             x509_cert::Certificate::from_der(der).map_err(|e| format!("not a certificate: {e}"))?;
@@ -46,6 +53,10 @@ impl Certificate {
         if read.signature_algorithm() != read.tbs_certificate().signature() {
             return Err("certificate names two signature algorithms".to_owned());
         }
+        extensions::check(
+            read.tbs_certificate().extensions().map(Vec::as_slice),
+            extensions::OF_CERTIFICATE,
+        )?;
         Ok(Self(read))
     }
 
@@ -82,11 +93,15 @@ impl Certificate {
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {
-        let with: &dyn VerificationAlgorithm = match algorithm.oid {
-            RSA_PSS => &RSA_PSS_2048_8192_SHA384,
-            ECDSA_SHA384 => &ECDSA_P384_SHA384_ASN1,
+        let (with, key): (&dyn VerificationAlgorithm, _) = match algorithm.oid {
+            RSA_PSS => (&RSA_PSS_2048_8192_SHA384, RSA_KEY),
+            ECDSA_SHA384 => (&ECDSA_P384_SHA384_ASN1, EC_KEY),
             other => return Err(format!("signature algorithm {other} is not accepted")),
         };
+        let info = self.0.tbs_certificate().subject_public_key_info();
+        if info.algorithm.oid != key {
+            return Err(format!("{} has another kind of key", self.name()));
+        }
         UnparsedPublicKey::new(with, self.public_key())
             .verify(signed, signature)
             .map_err(|_| format!("signature is not by {}", self.name()))
@@ -169,21 +184,6 @@ impl Certificate {
     pub(crate) fn subject(&self) -> &x509_cert::name::Name {
         self.0.tbs_certificate().subject()
     }
-
-    /// Basic constraints say CA, and key usage, where it stands, says certificate signing.
-    fn check_authority(&self) -> Result<(), String> {
-        let tbs = self.0.tbs_certificate();
-        let constraints = tbs
-            .get_extension::<BasicConstraints>()
-            .map_err(|e| e.to_string())?;
-        let usage = tbs.get_extension::<KeyUsage>().map_err(|e| e.to_string())?;
-        let may = constraints.is_some_and(|(_, constraints)| constraints.ca)
-            && usage.is_none_or(|(_, usage)| usage.0.contains(KeyUsages::KeyCertSign));
-        match may {
-            true => Ok(()),
-            false => Err(format!("{} may not issue certificates", self.name())),
-        }
-    }
 }
 
 fn common_name(name: &x509_cert::name::Name) -> String {
@@ -194,5 +194,5 @@ fn common_name(name: &x509_cert::name::Name) -> String {
     });
     // Printed for people, so nothing that could move a cursor.
     text.filter(|text| text.chars().all(|c| !c.is_control()))
-        .unwrap_or_else(|| name.to_string())
+        .unwrap_or_else(|| name.to_string().replace(char::is_control, "?"))
 }

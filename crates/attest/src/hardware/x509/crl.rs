@@ -3,7 +3,7 @@
 use der::{Decode, Encode};
 use siegel_ident::Timestamp;
 
-use super::{Certificate, Window};
+use super::{Certificate, Window, extensions};
 
 /// A revocation list whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,11 @@ impl RevocationList {
         if read.signature_algorithm != read.tbs_cert_list.signature {
             return Err("revocation list names two signature algorithms".to_owned());
         }
+        let list = &read.tbs_cert_list;
+        extensions::check(list.crl_extensions.as_deref(), extensions::OF_LIST)?;
+        for entry in list.revoked_certificates.iter().flatten() {
+            extensions::check(entry.crl_entry_extensions.as_deref(), extensions::OF_ENTRY)?;
+        }
         let next = read
             .tbs_cert_list
             .next_update
@@ -41,6 +46,7 @@ impl RevocationList {
         if self.read.tbs_cert_list.issuer != *issuer.subject() {
             return Err(format!("revocation list is not by {}", issuer.name()));
         }
+        issuer.check_list_signer()?;
         let signed = self
             .read
             .tbs_cert_list
