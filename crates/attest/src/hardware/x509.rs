@@ -5,20 +5,21 @@ use der::asn1::ObjectIdentifier;
 use der::{Decode, Encode};
 use ring::signature::UnparsedPublicKey;
 use siegel_ident::Timestamp;
-use x509_cert::ext::Extensions;
-use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, KeyUsages};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 pub(crate) mod algorithm;
 mod crl;
+mod extensions;
+mod path;
+
 pub(crate) use crl::RevocationList;
+pub(crate) use path::verify_path;
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
-const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-/// Basic constraints and key usage: what [`Certificate::verify_issued_by`] reads.
-pub(crate) const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
-pub(crate) const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+/// Kinds of public keys.
+const RSA_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const EC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
 /// A certificate whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +39,8 @@ impl Window {
 }
 
 impl Certificate {
-    /// Reads DER. The error says what is wrong.
+    /// Reads DER. The error says what is wrong. No extension stands twice, and none is critical that is not
+    /// understood here (RFC 5280, 4.2).
     pub(crate) fn parse(der: &[u8]) -> Result<Self, String> {
         let read =
             x509_cert::Certificate::from_der(der).map_err(|e| format!("not a certificate: {e}"))?;
@@ -52,6 +54,10 @@ impl Certificate {
         if read.signature().unused_bits() != 0 {
             return Err("certificate's signature is not of whole bytes".to_owned());
         }
+        extensions::check(
+            read.tbs_certificate().extensions().map(Vec::as_slice),
+            extensions::OF_CERTIFICATE,
+        )?;
         Ok(Self(read))
     }
 
@@ -84,11 +90,20 @@ impl Certificate {
     /// Verifies `signature` over `signed` with this certificate's key.
     pub(crate) fn verify_signature(
         &self,
-        algorithm: &AlgorithmIdentifierOwned,
+        named: &AlgorithmIdentifierOwned,
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {
-        UnparsedPublicKey::new(algorithm::of(algorithm)?, self.public_key())
+        let with = algorithm::of(named)?;
+        let key = match named.oid {
+            algorithm::RSA_PSS => RSA_KEY,
+            _ => EC_KEY,
+        };
+        let info = self.0.tbs_certificate().subject_public_key_info();
+        if info.algorithm.oid != key {
+            return Err(format!("{} has another kind of key", self.name()));
+        }
+        UnparsedPublicKey::new(with, self.public_key())
             .verify(signed, signature)
             .map_err(|_| format!("signature is not by {}", self.name()))
     }
@@ -153,18 +168,6 @@ impl Certificate {
         }
     }
 
-    /// Refuses a critical extension outside `known`: it says something that the reader must understand
-    /// (RFC 5280, 4.2).
-    pub(crate) fn check_critical(&self, known: &[ObjectIdentifier]) -> Result<(), String> {
-        match unknown_critical(self.0.tbs_certificate().extensions(), known) {
-            None => Ok(()),
-            Some(oid) => Err(format!(
-                "{}: critical extension {oid} is not understood",
-                self.name()
-            )),
-        }
-    }
-
     /// The algorithm that its issuer signed with.
     pub(crate) fn signed_with(&self) -> ObjectIdentifier {
         self.0.signature_algorithm().oid
@@ -174,14 +177,8 @@ impl Certificate {
     pub(crate) fn has_p384_key(&self) -> bool {
         let algorithm = &self.0.tbs_certificate().subject_public_key_info().algorithm;
         let curve = algorithm.parameters.as_ref();
-        algorithm.oid == EC_PUBLIC_KEY
+        algorithm.oid == EC_KEY
             && curve.is_some_and(|any| any.decode_as::<ObjectIdentifier>() == Ok(P384))
-    }
-
-    /// Key usage, where it stands, says signing of revocation lists.
-    pub(crate) fn may_sign_lists(&self) -> bool {
-        let usage = self.0.tbs_certificate().get_extension::<KeyUsage>();
-        usage.is_ok_and(|usage| usage.is_none_or(|(_, usage)| usage.0.contains(KeyUsages::CRLSign)))
     }
 
     pub(crate) fn serial(&self) -> &[u8] {
@@ -201,31 +198,6 @@ impl Certificate {
     pub(crate) fn subject(&self) -> &x509_cert::name::Name {
         self.0.tbs_certificate().subject()
     }
-
-    /// Basic constraints say CA, and key usage, where it stands, says certificate signing.
-    fn check_authority(&self) -> Result<(), String> {
-        let tbs = self.0.tbs_certificate();
-        let constraints = tbs
-            .get_extension::<BasicConstraints>()
-            .map_err(|e| e.to_string())?;
-        let usage = tbs.get_extension::<KeyUsage>().map_err(|e| e.to_string())?;
-        let may = constraints.is_some_and(|(_, constraints)| constraints.ca)
-            && usage.is_none_or(|(_, usage)| usage.0.contains(KeyUsages::KeyCertSign));
-        match may {
-            true => Ok(()),
-            false => Err(format!("{} may not issue certificates", self.name())),
-        }
-    }
-}
-
-/// The first critical extension that is not among `known`.
-fn unknown_critical(
-    extensions: Option<&Extensions>,
-    known: &[ObjectIdentifier],
-) -> Option<ObjectIdentifier> {
-    let mut all = extensions.into_iter().flatten();
-    all.find(|one| one.critical && !known.contains(&one.extn_id))
-        .map(|one| one.extn_id)
 }
 
 fn common_name(name: &x509_cert::name::Name) -> String {
@@ -236,5 +208,5 @@ fn common_name(name: &x509_cert::name::Name) -> String {
     });
     // Printed for people, so nothing that could move a cursor.
     text.filter(|text| text.chars().all(|c| !c.is_control()))
-        .unwrap_or_else(|| name.to_string())
+        .unwrap_or_else(|| name.to_string().replace(char::is_control, "?"))
 }

@@ -7,7 +7,7 @@ use siegel_ident::Timestamp;
 use super::report::SigningKey;
 use super::tcb::{Product, TcbVersion};
 use crate::hardware::x509::algorithm::RSA_PSS;
-use crate::hardware::x509::{BASIC_CONSTRAINTS, Certificate, KEY_USAGE, RevocationList, Window};
+use crate::hardware::x509::{Certificate, RevocationList, Window};
 use crate::hardware::{Check, Endorsements, Rejection, TrustRoots};
 
 pub(crate) const PRODUCT_NAME: ObjectIdentifier =
@@ -169,7 +169,6 @@ fn check_stapled(others: &[Certificate], product: Product) -> Result<(), String>
 
 /// What AMD's certificates have in common.
 fn check_profile(certificate: &Certificate) -> Result<(), String> {
-    certificate.check_critical(&[BASIC_CONSTRAINTS, KEY_USAGE])?;
     match certificate.signed_with() {
         RSA_PSS => Ok(()),
         other => Err(format!(

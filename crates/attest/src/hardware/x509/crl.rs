@@ -4,7 +4,7 @@ use der::asn1::{IntRef, ObjectIdentifier};
 use der::{Decode, Encode};
 use siegel_ident::Timestamp;
 
-use super::{Certificate, Window, unknown_critical};
+use super::{Certificate, Window, extensions};
 
 const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
 /// Longest CRL number (RFC 5280, 5.2.3), with its sign byte.
@@ -32,7 +32,12 @@ impl RevocationList {
         if read.signature.unused_bits() != 0 {
             return Err("revocation list's signature is not of whole bytes".to_owned());
         }
-        check_extensions(&read.tbs_cert_list)?;
+        let list = &read.tbs_cert_list;
+        extensions::check(list.crl_extensions.as_deref(), extensions::OF_LIST)?;
+        for entry in list.revoked_certificates.iter().flatten() {
+            extensions::check(entry.crl_entry_extensions.as_deref(), extensions::OF_ENTRY)?;
+        }
+        check_number(list)?;
         let next = read
             .tbs_cert_list
             .next_update
@@ -50,9 +55,7 @@ impl RevocationList {
         if self.read.tbs_cert_list.issuer != *issuer.subject() {
             return Err(format!("revocation list is not by {}", issuer.name()));
         }
-        if !issuer.may_sign_lists() {
-            return Err(format!("{} may not sign revocation lists", issuer.name()));
-        }
+        issuer.check_list_signer()?;
         let signed = self
             .read
             .tbs_cert_list
@@ -83,17 +86,8 @@ impl RevocationList {
     }
 }
 
-/// A list that has to be read in another way than as the full list of its issuer is refused: indirect lists, deltas and
-/// partial lists say so in critical extensions (RFC 5280, 5.2.4 to 5.3.3).
-fn check_extensions(list: &x509_cert::crl::TbsCertList) -> Result<(), String> {
-    let entries = list.revoked_certificates.iter().flatten();
-    let mut all = std::iter::once(list.crl_extensions.as_ref())
-        .chain(entries.map(|entry| entry.crl_entry_extensions.as_ref()));
-    if let Some(oid) = all.find_map(|extensions| unknown_critical(extensions, &[])) {
-        return Err(format!(
-            "revocation list: critical extension {oid} is not understood"
-        ));
-    }
+/// One number of at most 20 bytes, if there is one.
+fn check_number(list: &x509_cert::crl::TbsCertList) -> Result<(), String> {
     let extensions = list.crl_extensions.iter().flatten();
     let numbers = extensions
         .filter(|one| one.extn_id == CRL_NUMBER)
