@@ -40,7 +40,7 @@ impl<'a> Firmware<'a> {
     /// Reads the table. Every entry has 18 bytes or more, so the loop ends.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, MeasureError> {
         let size = bytes.len();
-        if size == 0 || size % PAGE != 0 || size > FIRMWARE_MAX {
+        if size == 0 || !size.is_multiple_of(PAGE) || size > FIRMWARE_MAX {
             return Err(MeasureError::FirmwareSize(size));
         }
         let end = size - AFTER_TABLE;

@@ -19,7 +19,9 @@ pub use args::SnpArgs;
 pub(super) use args::Vmm;
 pub(super) use kernel_hashes::KernelHashes;
 use sections::{Kind, Section};
-pub(super) use vmsa::{Cpu, signature};
+pub(super) use vmsa::Cpu;
+#[cfg(test)]
+pub(super) use vmsa::signature;
 
 const RESET_BLOCK: [u8; 16] = guid(
     0x00f7_71de,

@@ -73,7 +73,7 @@ pub struct SnpArgs {
 pub enum Vmm {
     /// QEMU with KVM
     Qemu,
-    /// Amazon EC2
+    /// Amazon EC2, guests started since April 2026
     Ec2,
     /// Google Compute Engine
     Gce,

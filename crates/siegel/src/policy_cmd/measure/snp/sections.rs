@@ -104,7 +104,7 @@ fn section(index: usize, item: &[u8]) -> Result<Section, MeasureError> {
         why,
     };
     let page = PAGE as u64;
-    if gpa % page != 0 || size % page != 0 {
+    if !gpa.is_multiple_of(page) || !size.is_multiple_of(page) {
         return Err(wrong("its address and size must be whole pages"));
     }
     let kind = match kind {

@@ -74,7 +74,8 @@ fn differences(launch: &Launch, start: u32) -> Differences {
         mxcsr: 0x1f80,
         fcw: 0x37f,
     };
-    // Other hypervisors say "model 0x60 of no family", and leave the floating point unit alone.
+    // Others leave RDX as KVM resets it (family 6), and the floating point unit alone. EC2 does so since 2026; before,
+    // it had 0 there.
     let other = Differences {
         rdx: 0x600,
         mxcsr: 0,

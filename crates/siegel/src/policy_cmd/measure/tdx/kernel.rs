@@ -38,9 +38,12 @@ impl Layout {
             Some(usize::from(u16::from_le_bytes(*bytes)))
         };
         let u32_at = |at: usize| u32_at(image, at).and_then(|number| usize::try_from(number).ok());
-        if !image.starts_with(b"MZ") || image.len() % 8 != 0 {
+        if !image.starts_with(b"MZ") {
+            return Err(err("it does not start with \"MZ\""));
+        }
+        if !image.len().is_multiple_of(8) {
             return Err(err(
-                "it does not start with \"MZ\", or is not a multiple of 8 bytes",
+                "its length is no multiple of 8: firmware and signing tools hash its end differently, so pad it",
             ));
         }
         let pe = u32_at(0x3c).ok_or(short.clone())?;

@@ -107,7 +107,7 @@ fn section<'a>(
         why,
     };
     let page = PAGE as u64;
-    if address % page != 0 || size % page != 0 {
+    if !address.is_multiple_of(page) || !size.is_multiple_of(page) {
         return Err(wrong("its address and size must be whole pages"));
     }
     if size > PAGES_MAX * page || address.checked_add(size).is_none() {

@@ -70,7 +70,7 @@ fn entries() {
     let twice = with(&[reset.clone(), area.clone(), reset.clone()]);
     assert_eq!(twice, Err(MeasureError::Twice("SEV-ES reset block")));
     let none = Err(MeasureError::NoEntry("SEV-ES reset block"));
-    assert_eq!(with(&[area.clone()]), none);
+    assert_eq!(with(std::slice::from_ref(&area)), none);
     assert_eq!(with(&[area, (image::RESET, vec![0; 3])]), none);
     assert!(matches!(
         tdx(&amd_sev(1)),

@@ -1,6 +1,9 @@
 //! MRTD and RTMRs against second calculations, and the firmware's words against a real event log.
 
+use std::path::PathBuf;
+
 use ring::digest::{SHA384, digest};
+use siegel_attest::hardware::event_log::EventLog;
 
 use super::image::{self, TDVF, TdxSection, tdvf};
 use crate::policy_cmd::measure::error::MeasureError;
@@ -181,4 +184,26 @@ fn options_that_loaders_would_read_differently() {
         );
     }
     assert!(boot(Some(&[9; 48]), "").is_ok());
+}
+
+/// A real domain's log: its own boot loader, and the same firmware words in the same order.
+#[test]
+fn the_firmwares_words_in_a_real_log() {
+    let root = std::env::var_os("SIEGEL_VECTORS").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
+        PathBuf::from,
+    );
+    let path = root.join("attestation/tdx/ccel_cos113.eventlog");
+    if !path.is_file() {
+        println!("skipped: no {} (set SIEGEL_VECTORS)", path.display());
+        return;
+    }
+    let log = EventLog::parse(&std::fs::read(path).unwrap()).unwrap();
+    let said: Vec<String> = log
+        .events()
+        .iter()
+        .filter(|event| event.register == 1 && FIXED.contains(&&*event.digest.to_string()))
+        .map(|event| event.digest.to_string())
+        .collect();
+    assert_eq!(said, FIXED);
 }
