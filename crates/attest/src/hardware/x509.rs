@@ -5,20 +5,15 @@ use der::asn1::ObjectIdentifier;
 use der::{Decode, Encode};
 use ring::signature::UnparsedPublicKey;
 use siegel_ident::Timestamp;
-use x509_cert::ext::Extensions;
 use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, KeyUsages};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 pub(crate) mod algorithm;
 mod crl;
+mod profile;
 pub(crate) use crl::RevocationList;
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
-const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-/// Basic constraints and key usage: what [`Certificate::verify_issued_by`] reads.
-pub(crate) const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
-pub(crate) const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
 /// A certificate whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,37 +148,6 @@ impl Certificate {
         }
     }
 
-    /// Refuses a critical extension outside `known`: it says something that the reader must understand
-    /// (RFC 5280, 4.2).
-    pub(crate) fn check_critical(&self, known: &[ObjectIdentifier]) -> Result<(), String> {
-        match unknown_critical(self.0.tbs_certificate().extensions(), known) {
-            None => Ok(()),
-            Some(oid) => Err(format!(
-                "{}: critical extension {oid} is not understood",
-                self.name()
-            )),
-        }
-    }
-
-    /// The algorithm that its issuer signed with.
-    pub(crate) fn signed_with(&self) -> ObjectIdentifier {
-        self.0.signature_algorithm().oid
-    }
-
-    /// Whether the public key is a point of P-384 by its algorithm identifier.
-    pub(crate) fn has_p384_key(&self) -> bool {
-        let algorithm = &self.0.tbs_certificate().subject_public_key_info().algorithm;
-        let curve = algorithm.parameters.as_ref();
-        algorithm.oid == EC_PUBLIC_KEY
-            && curve.is_some_and(|any| any.decode_as::<ObjectIdentifier>() == Ok(P384))
-    }
-
-    /// Key usage, where it stands, says signing of revocation lists.
-    pub(crate) fn may_sign_lists(&self) -> bool {
-        let usage = self.0.tbs_certificate().get_extension::<KeyUsage>();
-        usage.is_ok_and(|usage| usage.is_none_or(|(_, usage)| usage.0.contains(KeyUsages::CRLSign)))
-    }
-
     pub(crate) fn serial(&self) -> &[u8] {
         self.0.tbs_certificate().serial_number().as_bytes()
     }
@@ -216,16 +180,6 @@ impl Certificate {
             false => Err(format!("{} may not issue certificates", self.name())),
         }
     }
-}
-
-/// The first critical extension that is not among `known`.
-fn unknown_critical(
-    extensions: Option<&Extensions>,
-    known: &[ObjectIdentifier],
-) -> Option<ObjectIdentifier> {
-    let mut all = extensions.into_iter().flatten();
-    all.find(|one| one.critical && !known.contains(&one.extn_id))
-        .map(|one| one.extn_id)
 }
 
 fn common_name(name: &x509_cert::name::Name) -> String {

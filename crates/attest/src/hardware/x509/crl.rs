@@ -4,7 +4,8 @@ use der::asn1::{IntRef, ObjectIdentifier};
 use der::{Decode, Encode};
 use siegel_ident::Timestamp;
 
-use super::{Certificate, Window, unknown_critical};
+use super::profile::unknown_critical;
+use super::{Certificate, Window};
 
 const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
 /// Longest CRL number (RFC 5280, 5.2.3), with its sign byte.
@@ -50,9 +51,7 @@ impl RevocationList {
         if self.read.tbs_cert_list.issuer != *issuer.subject() {
             return Err(format!("revocation list is not by {}", issuer.name()));
         }
-        if !issuer.may_sign_lists() {
-            return Err(format!("{} may not sign revocation lists", issuer.name()));
-        }
+        issuer.check_list_signer()?;
         let signed = self
             .read
             .tbs_cert_list
