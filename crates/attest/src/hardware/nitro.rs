@@ -11,7 +11,7 @@ use ring::signature::{ECDSA_P384_SHA384_FIXED, UnparsedPublicKey};
 use siegel_ident::Timestamp;
 
 use super::outcome::Outcomes;
-use super::x509::Certificate;
+use super::x509::{Certificate, verify_path};
 use super::{Check, Expected, Hex, Rejection, TrustRoots};
 
 /// AWS's Nitro Enclaves root certificate (G1), by SHA-256 of its DER, as AWS publishes it.
@@ -54,7 +54,6 @@ pub fn verify(body: &[u8], roots: &TrustRoots, now: Timestamp) -> Result<Authent
     let document = Document::parse(payload)?;
     let chain = |why: String| Rejection::new(Check::NitroChain, why);
     let leaf = Certificate::parse(&document.certificate).map_err(chain)?;
-    let valid_until = verify_chain(&leaf, &document.cabundle, roots, now)?;
     UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, leaf.public_key())
         .verify(&signed.tbs_data(b""), &signed.signature)
         .map_err(|_| {
@@ -63,6 +62,8 @@ pub fn verify(body: &[u8], roots: &TrustRoots, now: Timestamp) -> Result<Authent
                 "the document is not signed by its certificate's key",
             )
         })?;
+    // Until here the document vouches only for itself.
+    let valid_until = verify_chain(&leaf, &document.cabundle, roots, now)?;
     check_time(&document, &leaf, now)?;
     Ok(Authentic {
         document,
@@ -123,19 +124,7 @@ fn verify_chain(
         .map(|der| Certificate::parse(der))
         .collect::<Result<Vec<_>, _>>()
         .map_err(bad)?;
-    let mut issuer = authorities
-        .first()
-        .ok_or_else(|| bad("the bundle is empty".to_owned()))?;
-    issuer.verify_issued_by(issuer).map_err(bad)?;
-    issuer.check_valid(now).map_err(bad)?;
-    let mut valid_until = issuer.window().until;
-    for certificate in authorities.iter().skip(1).chain([leaf]) {
-        certificate.verify_issued_by(issuer).map_err(bad)?;
-        certificate.check_valid(now).map_err(bad)?;
-        valid_until = valid_until.min(certificate.window().until);
-        issuer = certificate;
-    }
-    Ok(valid_until)
+    verify_path(&authorities, leaf, now).map_err(bad)
 }
 
 fn check_time(document: &Document, leaf: &Certificate, now: Timestamp) -> Result<(), Rejection> {
@@ -278,4 +267,4 @@ impl Authentic {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

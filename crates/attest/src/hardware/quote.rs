@@ -37,31 +37,41 @@ impl Policy for NoOpinion {
     }
 }
 
-/// Framing, chain, collateral and signatures at `now`.
+/// Chain, collateral and signatures of a framed quote, all at `now`.
+///
+/// The collateral is copied once, when its JSON is read, and then moved into the verifier.
 ///
 /// # Errors
-/// [`Check::QuoteFormat`], [`Check::QuoteSignature`], [`Check::QuoteCollateral`].
+/// [`Check::QuoteSignature`], [`Check::QuoteCollateral`].
 pub(crate) fn verify(
-    body: &[u8],
-    tee_type: u32,
+    frame: &Frame<'_>,
     endorsements: &Endorsements,
     roots: &TrustRoots,
     now: Timestamp,
 ) -> Result<Verified, Rejection> {
-    let frame = Frame::parse(body, tee_type, &roots.intel)?;
     let absent =
         "no collateral is stapled: without it nothing says whether the platform is still good";
     let json = endorsements.collateral.as_deref();
     let json = json.ok_or_else(|| Rejection::new(Check::QuoteCollateral, absent))?;
     let collateral = Collateral::parse(json, &roots.intel)?;
+    collateral.check_belongs_to(frame)?;
     let dates = collateral.dates()?;
+    let pce_id = collateral.pce_id()?;
     // Debug and service TDs are authentic; whether they are accepted is another question.
     let verifier = QuoteVerifier::new(roots.intel.clone())
         .allow_debug(true)
         .allow_service_td(true);
     let claims = verifier
-        .verify_with_policy(body, collateral.into_inner(), now.0, &NoOpinion)
-        .map_err(|e| Rejection::new(Check::QuoteSignature, format!("{e:#}")))?;
+        .verify_with_policy(frame.quote, collateral.into_inner(), now.0, &NoOpinion)
+        .map_err(|e| Rejection::new(Check::QuoteSignature, plain(&format!("{e:#}"))))?;
+    // The platform's service enclave, beside FMSPC: without it, levels of another one could be read.
+    if claims.platform.pck.pce_id != pce_id {
+        return Err(Rejection::new(
+            Check::QuoteCollateral,
+            "tcb_info is for another PCE than the PCK certificate",
+        ));
+    }
+    check_windows(&claims, now)?;
     let platform = Platform::new(&claims, dates, frame.authority);
     Ok(Verified {
         version: claims.header.version,
@@ -70,5 +80,31 @@ pub(crate) fn verify(
     })
 }
 
+/// `dcap-qvl` asks most windows, but not whether a revocation list or the root is valid yet.
+fn check_windows(claims: &QuoteClaims, now: Timestamp) -> Result<(), Rejection> {
+    let (from, until) = (
+        Timestamp(claims.latest_issue_date),
+        Timestamp(claims.earliest_expiration_date),
+    );
+    match from <= now && now <= until {
+        true => Ok(()),
+        false => Err(Rejection::new(
+            Check::QuoteCollateral,
+            format!(
+                "certificates and collateral are valid together from {from} to {until}, now is {now}"
+            ),
+        )),
+    }
+}
+
+/// Text of others in our own: short, and nothing that could move a cursor.
+pub(crate) fn plain(text: &str) -> String {
+    const MAX: usize = 300;
+    text.chars()
+        .take(MAX)
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
+}
+
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,5 +1,6 @@
 //! Intel SGX: a quote of an enclave, version 3.
 
+mod fields;
 mod reference;
 
 pub use reference::Reference;
@@ -8,7 +9,7 @@ use dcap_qvl::quote::{EnclaveReport, Report};
 use siegel_ident::Timestamp;
 
 use super::outcome::Outcomes;
-use super::quote::{self, Platform};
+use super::quote::{self, Frame, Platform};
 use super::{Check, Endorsements, Expected, Hex, Rejection, TrustRoots};
 
 const TEE_TYPE: u32 = 0;
@@ -34,7 +35,8 @@ pub fn verify(
     roots: &TrustRoots,
     now: Timestamp,
 ) -> Result<Authentic, Rejection> {
-    let verified = quote::verify(body, TEE_TYPE, endorsements, roots, now)?;
+    let frame = Frame::parse(body, TEE_TYPE, &roots.intel)?;
+    let verified = quote::verify(&frame, endorsements, roots, now)?;
     let Report::SgxEnclave(body) = verified.report else {
         return Err(Rejection::new(
             Check::QuoteFormat,
@@ -66,6 +68,10 @@ impl Authentic {
         self.platform.valid_until
     }
 
+    fn fields(&self) -> fields::Fields {
+        fields::Fields::read(&self.body)
+    }
+
     /// What the quote says, by name.
     pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
         let body = &self.body;
@@ -80,6 +86,7 @@ impl Authentic {
             ("isv_svn", body.isv_svn.to_string()),
             ("report_data", self.report_data().to_string()),
         ]);
+        claims.extend(self.fields().claims());
         claims
     }
 
@@ -124,6 +131,7 @@ impl Authentic {
             &body.isv_prod_id,
         );
         outcomes.rule(check, "ISVSVN", &reference.isv_svn, &body.isv_svn);
+        self.fields().hold(reference, expected, outcomes);
         outcomes.rule(
             Check::ReportData,
             "report data",
@@ -132,3 +140,6 @@ impl Authentic {
         );
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

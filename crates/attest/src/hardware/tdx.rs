@@ -10,7 +10,7 @@ use dcap_qvl::quote::{Report, TDReport10};
 use siegel_ident::Timestamp;
 
 use super::outcome::Outcomes;
-use super::quote::{self, Platform};
+use super::quote::{self, Frame, Platform};
 use super::{Check, Endorsements, Expected, Hex, Rejection, TrustRoots};
 
 const TEE_TYPE: u32 = 0x81;
@@ -35,8 +35,9 @@ pub fn verify(
     roots: &TrustRoots,
     now: Timestamp,
 ) -> Result<Authentic, Rejection> {
-    attributes::check_appraisable(body)?;
-    let verified = quote::verify(body, TEE_TYPE, endorsements, roots, now)?;
+    let frame = Frame::parse(body, TEE_TYPE, &roots.intel)?;
+    attributes::check_appraisable(frame.report)?;
+    let verified = quote::verify(&frame, endorsements, roots, now)?;
     let (body, newer) = match verified.report {
         Report::TD10(body) => (body, None),
         Report::TD15(report) => (
@@ -216,3 +217,6 @@ impl Authentic {
         outcomes.rule(check, "MRSERVICETD", &reference.mrservicetd, &service);
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,5 +1,13 @@
 //! Real evidence of other people's machines, by path (`SIEGEL_VECTORS`); absent = a printed skip.
 
+mod cases;
+mod checklist;
+mod sweep;
+
+pub(crate) use cases::{Case, failed, nitro, references, sgx, tdx, tdx_debug};
+pub(crate) use checklist::Negative;
+pub(crate) use sweep::{accepted, flips};
+
 use std::path::PathBuf;
 
 /// The folder, or `None` with a printed line.

@@ -5,13 +5,16 @@ use der::asn1::ObjectIdentifier;
 use der::{Decode, Encode};
 use ring::signature::UnparsedPublicKey;
 use siegel_ident::Timestamp;
-use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, KeyUsages};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 pub(crate) mod algorithm;
 mod crl;
+mod extensions;
+mod path;
 mod profile;
+
 pub(crate) use crl::RevocationList;
+pub(crate) use path::verify_path;
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
@@ -33,7 +36,8 @@ impl Window {
 }
 
 impl Certificate {
-    /// Reads DER. The error says what is wrong.
+    /// Reads DER. The error says what is wrong. No extension stands twice, and none is critical that is not
+    /// understood here (RFC 5280, 4.2).
     pub(crate) fn parse(der: &[u8]) -> Result<Self, String> {
         let read =
             x509_cert::Certificate::from_der(der).map_err(|e| format!("not a certificate: {e}"))?;
@@ -47,6 +51,10 @@ impl Certificate {
         if read.signature().unused_bits() != 0 {
             return Err("certificate's signature is not of whole bytes".to_owned());
         }
+        extensions::check(
+            read.tbs_certificate().extensions().map(Vec::as_slice),
+            extensions::OF_CERTIFICATE,
+        )?;
         Ok(Self(read))
     }
 
@@ -83,7 +91,12 @@ impl Certificate {
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {
-        UnparsedPublicKey::new(algorithm::of(algorithm)?, self.public_key())
+        let (with, key) = algorithm::of(algorithm)?;
+        let info = self.0.tbs_certificate().subject_public_key_info();
+        if info.algorithm.oid != key {
+            return Err(format!("{} has another kind of key", self.name()));
+        }
+        UnparsedPublicKey::new(with, self.public_key())
             .verify(signed, signature)
             .map_err(|_| format!("signature is not by {}", self.name()))
     }
@@ -165,21 +178,6 @@ impl Certificate {
     pub(crate) fn subject(&self) -> &x509_cert::name::Name {
         self.0.tbs_certificate().subject()
     }
-
-    /// Basic constraints say CA, and key usage, where it stands, says certificate signing.
-    fn check_authority(&self) -> Result<(), String> {
-        let tbs = self.0.tbs_certificate();
-        let constraints = tbs
-            .get_extension::<BasicConstraints>()
-            .map_err(|e| e.to_string())?;
-        let usage = tbs.get_extension::<KeyUsage>().map_err(|e| e.to_string())?;
-        let may = constraints.is_some_and(|(_, constraints)| constraints.ca)
-            && usage.is_none_or(|(_, usage)| usage.0.contains(KeyUsages::KeyCertSign));
-        match may {
-            true => Ok(()),
-            false => Err(format!("{} may not issue certificates", self.name())),
-        }
-    }
 }
 
 fn common_name(name: &x509_cert::name::Name) -> String {
@@ -190,5 +188,5 @@ fn common_name(name: &x509_cert::name::Name) -> String {
     });
     // Printed for people, so nothing that could move a cursor.
     text.filter(|text| text.chars().all(|c| !c.is_control()))
-        .unwrap_or_else(|| name.to_string())
+        .unwrap_or_else(|| name.to_string().replace(char::is_control, "?"))
 }

@@ -63,7 +63,11 @@ fn header(reader: &mut Reader<'_>) -> Result<Vec<(u16, usize)>, Rejection> {
     let count = body.len(ALGORITHMS_MAX)?;
     let mut sizes = Vec::with_capacity(count);
     for _ in 0..count {
-        sizes.push((body.u16()?, usize::from(body.u16()?)));
+        let (algorithm, size) = (body.u16()?, usize::from(body.u16()?));
+        if sizes.iter().any(|(one, _)| *one == algorithm) {
+            return Err(bad("names a hash algorithm twice".to_owned()));
+        }
+        sizes.push((algorithm, size));
     }
     let vendor = usize::from(body.take(1)?[0]);
     body.take(vendor)?;

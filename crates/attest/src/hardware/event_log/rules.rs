@@ -17,8 +17,13 @@ pub enum EventLogRule {
     Ignore(String),
 }
 
-/// Demands on the events of one type in one register: at least one, and every one of them satisfies the rule. With
-/// `last`, nothing may be extended into that register after it: what runs later cannot speak for what booted.
+/// One accepted kind of event in one register. As soon as one rule names a register, every event of it must satisfy
+/// one of the register's rules, and every rule is satisfied by at least one event.
+///
+/// Only digests are extended: register and digest are proven, the type is what the log's bearer says. So a rule that
+/// ignores the digest accepts anything in its register, and says why. With `last`, nothing may be extended into the
+/// register after the event, and nothing before it has a digest that the rule accepts: whoever runs later could
+/// extend the same digest again and hide what came between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRule {
@@ -30,45 +35,69 @@ pub struct EventRule {
     pub kind: u32,
     /// The digest that was extended.
     pub digest: Rule<Hex<48>>,
-    /// Whether it must be the register's last event.
+    /// Whether it must be the register's last event. Needs a demand on the digest.
     pub last: bool,
 }
 
-impl EventRule {
-    pub(super) fn hold(&self, log: &EventLog, outcomes: &mut Outcomes) {
-        let check = Check::EventLog;
-        let (name, register) = (&self.name, self.register);
-        let of_register: Vec<&Event> = log
-            .events()
-            .iter()
-            .filter(|event| event.register == register)
-            .collect();
-        let named: Vec<&&Event> = of_register
-            .iter()
-            .filter(|event| event.kind == self.kind)
-            .collect();
-        if named.is_empty() {
-            return outcomes.failed(
-                check,
+/// Holds a log that replays against all rules.
+pub(super) fn hold(rules: &[EventRule], log: &EventLog, outcomes: &mut Outcomes) {
+    for rule in rules {
+        rule.hold(log, outcomes);
+    }
+    for event in log.events() {
+        let register = event.register;
+        let mut of_register = rules.iter().filter(|rule| rule.register == register);
+        let named = of_register.clone().next().is_some();
+        if named && !of_register.any(|rule| rule.accepts(event)) {
+            outcomes.failed(
+                Check::EventLog,
                 format!(
-                    "{name}: RTMR{register} has no event of type {:#x}",
-                    self.kind
+                    "RTMR{register}: event of type {:#x} with digest {}, wanted none but those with a rule",
+                    event.kind, event.digest
                 ),
             );
         }
-        for event in &named {
-            outcomes.rule(check, name, &self.digest, &event.digest);
+    }
+}
+
+impl EventRule {
+    fn accepts(&self, event: &Event) -> bool {
+        event.register == self.register
+            && event.kind == self.kind
+            && self.digest.allows(&event.digest)
+    }
+
+    fn hold(&self, log: &EventLog, outcomes: &mut Outcomes) {
+        let (name, register) = (&self.name, self.register);
+        let of_register = log.events().iter().filter(|one| one.register == register);
+        let found = of_register.clone().any(|event| self.accepts(event));
+        let detail = format!(
+            "{name}: wanted an event of type {:#x} in RTMR{register}, digest {}",
+            self.kind, self.digest
+        );
+        match &self.digest {
+            Rule::Ignore(_) if found => outcomes.ignored(Check::EventLog, detail),
+            _ => outcomes.must(Check::EventLog, found, detail),
         }
         if self.last {
-            let is_last = of_register
-                .last()
-                .is_some_and(|event| event.kind == self.kind);
-            let found = if is_last { "nothing" } else { "events" };
+            // By digest alone: the type is not measured.
+            let mut backwards = of_register.rev();
+            let ends = backwards.next().is_some_and(|event| self.accepts(event));
+            let once = !backwards.any(|event| self.digest.allows(&event.digest));
             outcomes.must(
-                check,
-                is_last,
-                format!("{name}: found {found} after it in RTMR{register}, wanted nothing"),
+                Check::EventLog,
+                ends && once,
+                format!("{name}: wanted as the last event of RTMR{register}, and once"),
             );
+        }
+    }
+
+    /// Why the rule means nothing.
+    fn check(&self) -> Result<(), &'static str> {
+        match (&self.digest, self.last) {
+            _ if self.register > 3 => Err("an event's register is an RTMR, 0 to 3"),
+            (Rule::Ignore(_), true) => Err("an event that must be the last needs a digest"),
+            _ => Ok(()),
         }
     }
 }
@@ -82,7 +111,11 @@ impl<'de> Deserialize<'de> for EventLogRule {
             Ignore(String),
         }
         match Written::deserialize(deserializer)? {
-            Written::Replay(events) => Ok(Self::Replay(events)),
+            Written::Replay(events) => {
+                let checked = events.iter().try_for_each(EventRule::check);
+                checked.map_err(serde::de::Error::custom)?;
+                Ok(Self::Replay(events))
+            }
             Written::Ignore(reason) if reason.trim().is_empty() => {
                 Err(serde::de::Error::custom(RuleError::NoReason))
             }

@@ -5,16 +5,25 @@ use dcap_qvl::QuoteCollateralV3;
 use serde::Deserialize;
 use siegel_ident::Timestamp;
 
-use super::super::x509::{Certificate, RevocationList};
+use super::framing::Frame;
+use super::plain;
+use crate::hardware::x509::{Certificate, RevocationList};
 use crate::hardware::{Check, Rejection};
 
 /// Collateral whose certificates stand in their one spelling and end in the pinned root.
-pub struct Collateral(QuoteCollateralV3);
+pub struct Collateral {
+    inner: QuoteCollateralV3,
+    /// Who signed the PCK revocation list, DER.
+    pck_crl_issuer: Vec<u8>,
+    /// The PCK chain, where it is stapled again, DER.
+    pck_chain: Option<Vec<Vec<u8>>>,
+}
 
 /// When the parts were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dates {
-    /// The oldest of TCB info, QE identity and both revocation lists.
+    /// The oldest of TCB info, QE identity and the PCK revocation list, which Intel makes anew each month. The root's
+    /// list is made once a year: its own window says when it is too old.
     pub(crate) oldest: Timestamp,
 }
 
@@ -25,23 +34,30 @@ impl Collateral {
     /// [`Check::QuoteCollateral`].
     pub fn parse(json: &[u8], root: &[u8]) -> Result<Self, Rejection> {
         let written: Written = serde_json::from_slice(json).map_err(|e| bad(e.to_string()))?;
-        for (name, chain, len) in [
-            ("pck_crl_issuer_chain", &written.pck_crl_issuer_chain, 2),
-            ("tcb_info_issuer_chain", &written.tcb_info_issuer_chain, 2),
+        let (pck_crl_issuer, _) =
+            signer("pck_crl_issuer_chain", &written.pck_crl_issuer_chain, root)?;
+        for (name, chain) in [
+            ("tcb_info_issuer_chain", &written.tcb_info_issuer_chain),
             (
                 "qe_identity_issuer_chain",
                 &written.qe_identity_issuer_chain,
-                2,
             ),
         ] {
-            check_chain(name, chain, len, root)?;
+            let (_, signer) = signer(name, chain, root)?;
+            if signer != TCB_SIGNING {
+                return Err(bad(format!("{name}: {signer}, expected {TCB_SIGNING}")));
+            }
         }
+        let pck_chain = written.pck_certificate_chain.as_deref().map(|pem| {
+            strict_pem(pem.as_bytes(), ENDS_IN_COLLATERAL)
+                .map_err(|why| bad(format!("pck_certificate_chain: {why}")))
+        });
         let hex = |name: &str, text: &str| {
             let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
             let bytes = hex::decode(text).ok().filter(|_| lower);
             bytes.ok_or_else(|| bad(format!("{name} is not lower-case hexadecimal")))
         };
-        Ok(Self(QuoteCollateralV3 {
+        let inner = QuoteCollateralV3 {
             root_ca_crl: hex("root_ca_crl", &written.root_ca_crl)?,
             pck_crl: hex("pck_crl", &written.pck_crl)?,
             tcb_info_signature: hex("tcb_info_signature", &written.tcb_info_signature)?,
@@ -53,20 +69,62 @@ impl Collateral {
             qe_identity: written.qe_identity,
             // The chain in the quote is the one that counts.
             pck_certificate_chain: None,
-        }))
+        };
+        Ok(Self {
+            inner,
+            pck_crl_issuer,
+            pck_chain: pck_chain.transpose()?,
+        })
+    }
+
+    /// The certificates that only stand here because tools staple them are those of the quote: none is spare.
+    pub(crate) fn check_belongs_to(&self, frame: &Frame<'_>) -> Result<(), Rejection> {
+        let [_, intermediate, _] = &frame.pck_chain;
+        if self.pck_crl_issuer != *intermediate {
+            return Err(bad(
+                "pck_crl is not by the CA that issued the quote's PCK certificate".to_owned(),
+            ));
+        }
+        match &self.pck_chain {
+            Some(chain) if *chain != frame.pck_chain => Err(bad(
+                "pck_certificate_chain is not the chain of the quote".to_owned(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn into_inner(self) -> QuoteCollateralV3 {
-        self.0
+        self.inner
+    }
+
+    /// PCE id of the platforms that the TCB info is about.
+    pub(crate) fn pce_id(&self) -> Result<Vec<u8>, Rejection> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct About {
+            version: u32,
+            tcb_type: u32,
+            pce_id: String,
+        }
+        let about: About = serde_json::from_str(&self.inner.tcb_info)
+            .map_err(|e| bad(format!("tcb_info: {e}")))?;
+        if (about.version, about.tcb_type) != (3, 0) {
+            return Err(bad(format!(
+                "tcb_info of version {} and type {}, expected 3 and 0",
+                about.version, about.tcb_type
+            )));
+        }
+        hex::decode(&about.pce_id).map_err(|_| bad("tcb_info: pceId is not hexadecimal".to_owned()))
     }
 
     /// Dates of the parts. What they say is believed only after their signatures were verified.
     pub(crate) fn dates(&self) -> Result<Dates, Rejection> {
         #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct Dated {
-            #[serde(rename = "issueDate")]
             issue_date: String,
         }
+        // Both parsers refuse a field that stands twice, and this one reads a single spelling of a date.
         let json = |name: &str, text: &str| {
             let dated: Dated =
                 serde_json::from_str(text).map_err(|e| bad(format!("{name}: {e}")))?;
@@ -78,11 +136,11 @@ impl Collateral {
             let list = RevocationList::parse(der).map_err(|why| bad(format!("{name}: {why}")))?;
             Ok::<_, Rejection>(list.window().from)
         };
+        list("root_ca_crl", &self.inner.root_ca_crl)?;
         let all = [
-            json("tcb_info", &self.0.tcb_info)?,
-            json("qe_identity", &self.0.qe_identity)?,
-            list("root_ca_crl", &self.0.root_ca_crl)?,
-            list("pck_crl", &self.0.pck_crl)?,
+            json("tcb_info", &self.inner.tcb_info)?,
+            json("qe_identity", &self.inner.qe_identity)?,
+            list("pck_crl", &self.inner.pck_crl)?,
         ];
         let [first, ..] = all;
         Ok(Dates {
@@ -104,23 +162,26 @@ struct Written {
     qe_identity_issuer_chain: String,
     qe_identity: String,
     qe_identity_signature: String,
-    /// Some tools staple the PCK chain again. It is not read: the quote carries it.
-    #[serde(default, rename = "pck_certificate_chain")]
-    _pck_certificate_chain: Option<String>,
+    /// Some tools staple the PCK chain again. It must be the quote's.
+    #[serde(default)]
+    pck_certificate_chain: Option<String>,
 }
 
-fn check_chain(name: &str, pem: &str, len: usize, root: &[u8]) -> Result<(), Rejection> {
-    let chain = strict_pem(pem.as_bytes(), ENDS_IN_COLLATERAL)
-        .map_err(|why| bad(format!("{name}: {why}")))?;
-    if chain.len() != len || chain.last().is_none_or(|last| last != root) {
-        return Err(bad(format!(
-            "{name}: expected {len} certificates, the last one the pinned root (I1)"
-        )));
+/// Who signs TCB info and QE identity.
+const TCB_SIGNING: &str = "Intel SGX TCB Signing";
+
+/// The first of two certificates, DER and its name; the other is the pinned root.
+fn signer(name: &str, pem: &str, root: &[u8]) -> Result<(Vec<u8>, String), Rejection> {
+    let at = |why: String| bad(format!("{name}: {why}"));
+    let chain = strict_pem(pem.as_bytes(), ENDS_IN_COLLATERAL).map_err(at)?;
+    let [signer, last]: [Vec<u8>; 2] = chain
+        .try_into()
+        .map_err(|_| at("expected 2 certificates".to_owned()))?;
+    if last != root {
+        return Err(at("the last one is not the pinned root (I1)".to_owned()));
     }
-    for der in &chain {
-        Certificate::parse(der).map_err(|why| bad(format!("{name}: {why}")))?;
-    }
-    Ok(())
+    let read = Certificate::parse(&signer).map_err(at)?;
+    Ok((signer, read.name()))
 }
 
 /// How a chain may end in a quote: Intel's libraries differ.
@@ -166,5 +227,5 @@ fn wrapped(base64: &str) -> String {
 }
 
 fn bad(detail: String) -> Rejection {
-    Rejection::new(Check::QuoteCollateral, detail)
+    Rejection::new(Check::QuoteCollateral, plain(&detail))
 }

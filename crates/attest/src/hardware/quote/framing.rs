@@ -3,6 +3,7 @@
 
 use super::super::x509::Certificate;
 use super::collateral::{ENDS_IN_QUOTE, strict_pem};
+use super::plain;
 use crate::hardware::{Check, Rejection};
 
 const HEADER_LEN: usize = 48;
@@ -36,18 +37,24 @@ impl std::fmt::Display for Authority {
     }
 }
 
-/// What the frame alone says.
-pub(crate) struct Frame {
+/// A quote whose frame is right. Nothing in it is believed yet.
+pub(crate) struct Frame<'a> {
+    /// All bytes.
+    pub(crate) quote: &'a [u8],
+    /// The report inside, without the frame.
+    pub(crate) report: &'a [u8],
     pub(crate) authority: Authority,
+    /// PCK certificate, its issuer, the root; DER.
+    pub(crate) pck_chain: [Vec<u8>; 3],
 }
 
-impl Frame {
+impl<'a> Frame<'a> {
     /// Checks every length, and that the PCK chain is leaf, intermediate and `root`.
-    pub(crate) fn parse(quote: &[u8], tee_type: u32, root: &[u8]) -> Result<Self, Rejection> {
+    pub(crate) fn parse(quote: &'a [u8], tee_type: u32, root: &[u8]) -> Result<Self, Rejection> {
         let mut reader = Reader(quote);
         let header = Header::read(&mut reader)?;
         let body = header.body_len(tee_type, &mut reader)?;
-        reader.take(body, "report")?;
+        let report = reader.take(body, "report")?;
         let signature_len = reader.u32("length of the signature")?;
         let signature = reader.take(signature_len, "signature")?;
         reader.finish("the quote")?;
@@ -74,8 +81,12 @@ impl Frame {
         let len = reader.u32("length of the PCK chain")?;
         let pem = reader.take(len, "PCK chain")?;
         reader.finish("the PCK chain")?;
+        let (pck_chain, authority) = pck_chain(pem, root)?;
         Ok(Self {
-            authority: pck_authority(pem, root)?,
+            quote,
+            report,
+            authority,
+            pck_chain,
         })
     }
 }
@@ -149,14 +160,15 @@ fn stated_len(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The chain's certificates, once and in order. The root must be the pinned one: it proves nothing by standing here.
-fn pck_authority(pem: &[u8], root: &[u8]) -> Result<Authority, Rejection> {
+fn pck_chain(pem: &[u8], root: &[u8]) -> Result<([Vec<u8>; 3], Authority), Rejection> {
     let chain = strict_pem(pem, ENDS_IN_QUOTE).map_err(bad)?;
-    let [leaf, intermediate, last] = chain.as_slice() else {
-        return Err(bad(format!(
+    let chain: [Vec<u8>; 3] = chain.try_into().map_err(|chain: Vec<_>| {
+        bad(format!(
             "PCK chain of {} certificates, expected 3",
             chain.len()
-        )));
-    };
+        ))
+    })?;
+    let [leaf, intermediate, last] = &chain;
     if last != root {
         return Err(bad(
             "PCK chain does not end in the pinned root (I1)".to_owned()
@@ -164,11 +176,12 @@ fn pck_authority(pem: &[u8], root: &[u8]) -> Result<Authority, Rejection> {
     }
     let leaf = Certificate::parse(leaf).map_err(bad)?;
     Certificate::parse(intermediate).map_err(bad)?;
-    match leaf.issuer_name().as_str() {
-        "Intel SGX PCK Platform CA" => Ok(Authority::Platform),
-        "Intel SGX PCK Processor CA" => Ok(Authority::Processor),
-        other => Err(bad(format!("PCK certificate issued by {other}"))),
-    }
+    let authority = match leaf.issuer_name().as_str() {
+        "Intel SGX PCK Platform CA" => Authority::Platform,
+        "Intel SGX PCK Processor CA" => Authority::Processor,
+        other => return Err(bad(format!("PCK certificate issued by {other}"))),
+    };
+    Ok((chain, authority))
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -210,5 +223,5 @@ fn expect(found: u16, expected: u16, what: &str) -> Result<(), Rejection> {
 }
 
 fn bad(detail: String) -> Rejection {
-    Rejection::new(Check::QuoteFormat, detail)
+    Rejection::new(Check::QuoteFormat, plain(&detail))
 }

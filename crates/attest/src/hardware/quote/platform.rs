@@ -57,6 +57,9 @@ impl From<PckCertFlag> for Flag {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Platform {
     pub(crate) status: String,
+    /// TD 1.5 only: the status of the TDX module that runs now, after an update while the TD ran.
+    pub(crate) current_status: Option<String>,
+    /// Of the platform, the QE and both TDX modules.
     pub(crate) advisories: Vec<String>,
     pub(crate) evaluation_number: u32,
     pub(crate) authority: Authority,
@@ -72,9 +75,18 @@ pub(crate) struct Platform {
 impl Platform {
     pub(crate) fn new(claims: &QuoteClaims, dates: Dates, authority: Authority) -> Self {
         let pck = &claims.platform.pck;
+        // `dcap-qvl` judges by the module that launched the TD; what runs now counts as much.
+        let current = claims.platform.current_tcb_level.as_ref();
+        let mut advisories = claims.tcb.advisory_ids.clone();
+        for id in current.iter().flat_map(|level| &level.advisory_ids) {
+            if !advisories.contains(id) {
+                advisories.push(id.clone());
+            }
+        }
         Self {
             status: claims.tcb.status.to_string(),
-            advisories: claims.tcb.advisory_ids.clone(),
+            current_status: current.map(|level| level.tcb_status.to_string()),
+            advisories,
             evaluation_number: claims.tcb.eval_data_number,
             authority,
             fmspc: Hex(pck.fmspc),
@@ -168,6 +180,14 @@ impl Platform {
             &rules.tcb_status,
             &self.status,
         );
+        if let Some(current) = &self.current_status {
+            outcomes.rule(
+                Check::QuoteStatus,
+                "TCB status of the current module",
+                &rules.tcb_status,
+                current,
+            );
+        }
         self.advisories(&rules.advisories, outcomes);
         let from = Some(self.collateral_from);
         rules

@@ -1,30 +1,110 @@
-//! Real quotes.
+//! Real quotes: what they say, when, with which collateral, and what may be done to them.
 
-use siegel_ident::Timestamp;
-
-use super::super::vectors::{folder, read};
-use super::super::{Authentic, Endorsements, Evidence, Kind, TrustRoots};
 use super::*;
+use crate::hardware::vectors::{
+    Case, Negative, accepted, flips, folder, read, references, sgx, tdx, tdx_debug,
+};
+use crate::hardware::{ENDORSEMENTS_MAX, Freshness, Kind, Rule, open};
 
-const JULY_2025: u64 = 1_751_328_000;
-const MARCH_2026: u64 = 1_773_705_600;
+mod collateral;
+mod frame;
 
-fn verified(kind: Kind, name: &str, now: u64) -> Result<Authentic, Rejection> {
-    let padded = read(&format!("{name}.quote"));
-    let evidence = Evidence {
-        kind,
-        body: unpad(&padded).0.to_vec(),
-    };
-    let endorsements = Endorsements {
-        collateral: Some(read(&format!("{name}.collateral.json"))),
-        ..Endorsements::default()
-    };
-    super::super::verify(
-        &evidence,
-        &endorsements,
-        &TrustRoots::vendors(),
-        Timestamp(now),
-    )
+fn all() -> [Case; 3] {
+    [tdx(), tdx_debug(), sgx()]
+}
+
+fn collateral_of(case: &Case) -> serde_json::Value {
+    serde_json::from_slice(case.endorsements.collateral.as_deref().unwrap()).unwrap()
+}
+
+fn with_collateral(case: &Case, collateral: &serde_json::Value) -> Case {
+    let mut case = case.clone();
+    case.endorsements.collateral = Some(collateral.to_string().into_bytes());
+    case
+}
+
+fn refused(case: &Case) -> Check {
+    match case.verify() {
+        Ok(_) => panic!("{}: accepted", case.name),
+        Err(rejection) => rejection.check,
+    }
+}
+
+pub(crate) fn negatives() -> Vec<Negative> {
+    vec![
+        Negative(Check::QuoteFormat, "a byte follows", || {
+            tdx().bent(&references("tdx"), |case| case.evidence.body.push(0))
+        }),
+        Negative(Check::QuoteFormat, "another version than accepted", || {
+            let mut references = references("tdx");
+            references.tdx[0].quote.version = Rule::Exact(5);
+            tdx().bent(&references, |_| ())
+        }),
+        Negative(Check::QuoteSignature, "another report", || {
+            tdx().bent(&references("tdx"), |case| {
+                case.evidence.body[48 + 584 - 1] ^= 1
+            })
+        }),
+        Negative(Check::QuoteStatus, "a status that is not accepted", || {
+            let mut references = references("sgx");
+            references.sgx[0].quote.tcb_status = Rule::Exact("UpToDate".to_owned());
+            sgx().bent(&references, |_| ())
+        }),
+        Negative(
+            Check::QuoteStatus,
+            "an advisory that is not accepted",
+            || {
+                let mut references = references("sgx");
+                let only = vec!["INTEL-SA-00289".to_owned()];
+                references.sgx[0].quote.advisories = AdvisoryRule::Only(only);
+                sgx().bent(&references, |_| ())
+            },
+        ),
+        Negative(Check::QuoteCollateral, "no collateral", || {
+            tdx().bent(&references("tdx"), |case| {
+                case.endorsements.collateral = None
+            })
+        }),
+        Negative(
+            Check::QuoteCollateral,
+            "collateral older than accepted",
+            || {
+                let mut references = references("tdx");
+                let day = siegel_ident::Seconds(86_400);
+                references.tdx[0].quote.collateral = Freshness::MaxAgeS(day);
+                tdx().bent(&references, |_| ())
+            },
+        ),
+        Negative(
+            Check::QuoteCollateral,
+            "an older evaluation than seen",
+            || {
+                let mut references = references("tdx");
+                references.tdx[0].quote.tcb_evaluation_number = Rule::AtLeast(18);
+                tdx().bent(&references, |_| ())
+            },
+        ),
+        Negative(Check::QuotePlatform, "another model", || {
+            let mut references = references("tdx");
+            references.tdx[0].quote.fmspc = Rule::Exact(crate::hardware::Hex([0; 6]));
+            tdx().bent(&references, |_| ())
+        }),
+        Negative(Check::QuotePlatform, "another CA", || {
+            let mut references = references("tdx");
+            references.tdx[0].quote.pck_ca = Rule::Exact("processor".to_owned());
+            tdx().bent(&references, |_| ())
+        }),
+        Negative(Check::QuotePlatform, "another platform", || {
+            let mut references = references("tdx");
+            references.tdx[0].quote.ppid = Rule::Exact("00".repeat(16));
+            tdx().bent(&references, |_| ())
+        }),
+        Negative(Check::QuotePlatform, "SMT", || {
+            let mut references = references("tdx");
+            references.tdx[0].quote.smt = Rule::Exact(Flag::False);
+            tdx().bent(&references, |_| ())
+        }),
+    ]
 }
 
 #[test]
@@ -32,52 +112,142 @@ fn real_quotes_verify() {
     if folder().is_none() {
         return;
     }
-    for (kind, name, now, status) in [
-        (Kind::Tdx, "tdx/v4_uptodate", JULY_2025, "UpToDate"),
-        (Kind::Tdx, "tdx/v4_debug", MARCH_2026, "OutOfDate"),
-        (
-            Kind::Sgx,
-            "sgx/v3",
-            JULY_2025,
-            "ConfigurationAndSWHardeningNeeded",
-        ),
-    ] {
-        let found = verified(kind, name, now).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let status_found = match &found {
-            Authentic::Tdx(quote) => quote.tcb_status(),
-            Authentic::Sgx(quote) => quote.tcb_status(),
-            _ => unreachable!(),
-        };
-        assert_eq!(status_found, status, "{name}");
-    }
+    let status = |case: &Case| match case.verify().unwrap() {
+        crate::hardware::Authentic::Tdx(quote) => quote.tcb_status().to_owned(),
+        crate::hardware::Authentic::Sgx(quote) => quote.tcb_status().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let found = all().map(|case| status(&case));
+    let wanted = ["UpToDate", "OutOfDate", "ConfigurationAndSWHardeningNeeded"];
+    assert_eq!(found, wanted);
 }
 
-/// One bit of every byte of a quote: accepted nowhere.
+/// Inside all windows together, and nowhere else.
 #[test]
-fn no_flipped_bit_is_accepted() {
+fn only_inside_its_windows() {
     if folder().is_none() {
         return;
     }
-    for (kind, name, now) in [
-        (Kind::Tdx, "tdx/v4_uptodate", JULY_2025),
-        (Kind::Sgx, "sgx/v3", JULY_2025),
-    ] {
-        let padded = read(&format!("{name}.quote"));
-        let quote = unpad(&padded).0.to_vec();
-        let endorsements = Endorsements {
-            collateral: Some(read(&format!("{name}.collateral.json"))),
-            ..Endorsements::default()
-        };
-        let roots = TrustRoots::vendors();
-        let mut accepted = Vec::new();
-        for at in 0..quote.len() {
-            let mut body = quote.clone();
-            body[at] ^= 1 << (at % 8);
-            let evidence = Evidence { kind, body };
-            if super::super::verify(&evidence, &endorsements, &roots, Timestamp(now)).is_ok() {
-                accepted.push(at);
-            }
+    // The latest issue: QE identity of the first and TCB info of the third, PCK revocation list of the second.
+    for (case, from) in all()
+        .into_iter()
+        .zip([1_750_329_147, 1_773_700_445, 1_750_330_571])
+    {
+        let until = case.verify().unwrap().valid_until().0;
+        let (year, name) = (365 * 86_400, case.name);
+        for inside in [from, from + 1, (from + until) / 2, until - 1] {
+            let found = case.verify_at(inside);
+            assert!(found.is_ok(), "{name} at {inside}: {:?}", found.err());
         }
-        assert!(accepted.is_empty(), "{name}: {accepted:?}");
+        for outside in [
+            0,
+            from - 10 * year,
+            from - year,
+            from - 1,
+            until + 1,
+            until + year,
+            until + 10 * year,
+            u64::MAX / 2,
+            u64::MAX,
+        ] {
+            assert!(case.verify_at(outside).is_err(), "{name} at {outside}");
+        }
     }
+    // As the vectors' table has it: 2025-06-19, 07-19, and later.
+    for outside in [1_748_736_000, 1_750_291_199, 1_752_969_600, 1_795_996_800] {
+        assert!(tdx().verify_at(outside).is_err(), "{outside}");
+    }
+}
+
+/// Collateral of another platform, of another TEE, of another time.
+#[test]
+fn only_with_its_own_collateral() {
+    if folder().is_none() {
+        return;
+    }
+    for (i, quote) in all().iter().enumerate() {
+        for (j, other) in all().iter().enumerate() {
+            let mut pair = quote.clone();
+            pair.endorsements = other.endorsements.clone();
+            // At the quote's time and at the collateral's.
+            let found = [quote.now, other.now].map(|now| pair.verify_at(now.0).is_ok());
+            assert_eq!(
+                found,
+                [i == j; 2],
+                "{} with that of {}",
+                quote.name,
+                other.name
+            );
+        }
+    }
+}
+
+/// I1: a chain that ends in another root, and a verifier that pins another root.
+#[test]
+fn only_under_the_pinned_root() {
+    if folder().is_none() {
+        return;
+    }
+    let case = tdx();
+    for intel in [
+        Vec::new(),
+        crate::hardware::vectors::pem("snp/ark_milan.pem").remove(0),
+    ] {
+        let roots = TrustRoots {
+            intel,
+            ..TrustRoots::vendors()
+        };
+        let found = crate::hardware::verify(&case.evidence, &case.endorsements, &roots, case.now);
+        assert_eq!(found.unwrap_err().check, Check::QuoteFormat);
+    }
+}
+
+/// One bit of every byte, every value of a sample: accepted nowhere.
+#[test]
+fn no_flip_of_a_quote_is_accepted() {
+    if folder().is_none() {
+        return;
+    }
+    for case in all() {
+        let body = case.evidence.body.clone();
+        let found = accepted(&body, &flips(body.len()), |bent| {
+            let mut case = case.clone();
+            case.evidence.body = bent.to_vec();
+            case.verify().is_ok()
+        });
+        assert_eq!(found, [], "{}", case.name);
+    }
+}
+
+#[test]
+fn the_kind_is_the_quotes() {
+    if folder().is_none() {
+        return;
+    }
+    let (mut one, mut other) = (tdx(), sgx());
+    (one.evidence.kind, other.evidence.kind) = (Kind::Sgx, Kind::Tdx);
+    assert_eq!([&one, &other].map(refused), [Check::QuoteFormat; 2]);
+}
+
+/// I14: refused before anything is read.
+#[test]
+fn huge_input_is_refused() {
+    if folder().is_none() {
+        return;
+    }
+    let mut case = tdx();
+    case.endorsements.collateral = Some(vec![b' '; ENDORSEMENTS_MAX + 1]);
+    assert_eq!(refused(&case), Check::Size);
+    let mut case = tdx();
+    case.evidence
+        .body
+        .resize(crate::hardware::EVIDENCE_MAX + 1, 0);
+    assert_eq!(refused(&case), Check::Size);
+}
+
+/// What others wrote is printed in our own words.
+#[test]
+fn plain_text_cannot_move_a_cursor() {
+    assert_eq!(plain("a\u{1b}[2Jb\n"), "a?[2Jb?");
+    assert_eq!(plain(&"x".repeat(10_000)).len(), 300);
 }

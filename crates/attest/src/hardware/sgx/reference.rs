@@ -25,4 +25,13 @@ pub struct Reference {
     pub isv_prod_id: Rule<u16>,
     /// Security version.
     pub isv_svn: Rule<u16>,
+    /// Chosen by the host at launch; zeros without key separation (KSS). Where a configuration digest is expected, it
+    /// must be that besides, then zeros.
+    pub config_id: Rule<Hex<64>>,
+    /// Security version of the configuration; zero without KSS.
+    pub config_svn: Rule<u16>,
+    /// Family of products; zeros without KSS.
+    pub isv_family_id: Rule<Hex<16>>,
+    /// Long product id; zeros without KSS.
+    pub isv_ext_prod_id: Rule<Hex<16>>,
 }

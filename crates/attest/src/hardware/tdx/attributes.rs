@@ -43,25 +43,23 @@ impl TdAttributes {
     }
 }
 
-/// `dcap-qvl` verifies no TD that may be migrated or that gets exceptions on pending pages. Asked first, so that
-/// the refusal has its own name; whether the quote is authentic stays open.
-pub(super) fn check_appraisable(quote: &[u8]) -> Result<(), Rejection> {
-    let at = match quote.first() {
-        Some(5) => 48 + 6 + 120,
-        _ => 48 + 120,
-    };
-    let Some(bytes) = quote
-        .get(at..at + 8)
-        .and_then(|bytes| bytes.try_into().ok())
-    else {
-        return Ok(()); // Too short for a quote: framing says so.
+/// Where the attributes stand in a TD report, 1.0 or 1.5: after versions, three measurements of the module.
+const OFFSET: usize = 16 + 48 + 48 + 8;
+
+/// `dcap-qvl` verifies no TD that may be migrated, that gets exceptions on pending pages, or that has bits without a
+/// meaning. Asked first, so that the refusal has its own name; whether the quote is authentic stays open.
+pub(super) fn check_appraisable(report: &[u8]) -> Result<(), Rejection> {
+    let bad = |detail: &str| Err(Rejection::new(Check::TdxAttributes, detail));
+    let bytes = report.get(OFFSET..OFFSET + 8);
+    let Some(bytes) = bytes.and_then(|bytes| bytes.try_into().ok()) else {
+        return bad("the report is too short to have attributes");
     };
     let attributes = TdAttributes(u64::from_le_bytes(bytes));
-    let bad = |detail: &str| Err(Rejection::new(Check::TdxAttributes, detail));
-    match (attributes.sept_ve_disable(), attributes.migratable()) {
-        (false, _) => bad("SEPT_VE_DISABLE: found off, wanted on (I3)"),
-        (_, true) => bad("migratable: found on, wanted off (I3)"),
-        (true, false) => Ok(()),
+    match attributes {
+        _ if !attributes.sept_ve_disable() => bad("SEPT_VE_DISABLE: found off, wanted on (I3)"),
+        _ if attributes.migratable() => bad("migratable: found on, wanted off (I3)"),
+        _ if attributes.other() != 0 => bad("other bits: found some, wanted none"),
+        _ => Ok(()),
     }
 }
 

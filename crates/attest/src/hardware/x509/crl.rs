@@ -4,8 +4,7 @@ use der::asn1::{IntRef, ObjectIdentifier};
 use der::{Decode, Encode};
 use siegel_ident::Timestamp;
 
-use super::profile::unknown_critical;
-use super::{Certificate, Window};
+use super::{Certificate, Window, extensions};
 
 const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
 /// Longest CRL number (RFC 5280, 5.2.3), with its sign byte.
@@ -33,7 +32,12 @@ impl RevocationList {
         if read.signature.unused_bits() != 0 {
             return Err("revocation list's signature is not of whole bytes".to_owned());
         }
-        check_extensions(&read.tbs_cert_list)?;
+        let list = &read.tbs_cert_list;
+        extensions::check(list.crl_extensions.as_deref(), extensions::OF_LIST)?;
+        for entry in list.revoked_certificates.iter().flatten() {
+            extensions::check(entry.crl_entry_extensions.as_deref(), extensions::OF_ENTRY)?;
+        }
+        check_number(list)?;
         let next = read
             .tbs_cert_list
             .next_update
@@ -82,28 +86,17 @@ impl RevocationList {
     }
 }
 
-/// A list that has to be read in another way than as the full list of its issuer is refused: indirect lists, deltas and
-/// partial lists say so in critical extensions (RFC 5280, 5.2.4 to 5.3.3).
-fn check_extensions(list: &x509_cert::crl::TbsCertList) -> Result<(), String> {
-    let entries = list.revoked_certificates.iter().flatten();
-    let mut all = std::iter::once(list.crl_extensions.as_ref())
-        .chain(entries.map(|entry| entry.crl_entry_extensions.as_ref()));
-    if let Some(oid) = all.find_map(|extensions| unknown_critical(extensions, &[])) {
-        return Err(format!(
-            "revocation list: critical extension {oid} is not understood"
-        ));
-    }
-    let extensions = list.crl_extensions.iter().flatten();
-    let numbers = extensions
-        .filter(|one| one.extn_id == CRL_NUMBER)
-        .map(|one| IntRef::from_der(one.extn_value.as_bytes()))
-        .collect::<Vec<_>>();
-    match numbers.as_slice() {
-        [] => Ok(()),
-        [Ok(number)]
-            if number.as_bytes().len() <= NUMBER_MAX
-                && number.as_bytes().first().is_none_or(|first| *first < 0x80) =>
-        {
+/// The list's number, where it has one, is a number (RFC 5280, 5.2.3). It is not compared with anything: the demand on the
+/// list's age keeps old lists out.
+fn check_number(list: &x509_cert::crl::TbsCertList) -> Result<(), String> {
+    let mut extensions = list.crl_extensions.iter().flatten();
+    let Some(number) = extensions.find(|one| one.extn_id == CRL_NUMBER) else {
+        return Ok(());
+    };
+    let number = IntRef::from_der(number.extn_value.as_bytes());
+    let bytes = number.as_ref().map(|number| number.as_bytes());
+    match bytes {
+        Ok([first, ..]) if *first < 0x80 && bytes.is_ok_and(|all| all.len() <= NUMBER_MAX) => {
             Ok(())
         }
         _ => Err("revocation list: its number is not one number of at most 20 bytes".to_owned()),
