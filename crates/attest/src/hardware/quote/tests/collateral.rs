@@ -11,10 +11,10 @@ fn no_flip_of_collateral_is_accepted() {
     if folder().is_none() {
         return;
     }
-    for case in all() {
+    for (case, sample) in all().into_iter().zip([24, 0, 24]) {
         let json = case.endorsements.collateral.clone().unwrap();
         let space = |byte: u8| [b' ', b'\n', b'\r', b'\t'].contains(&byte);
-        let flips: Vec<_> = flips(json.len())
+        let flips: Vec<_> = flips(json.len(), sample)
             .into_iter()
             .filter(|(at, mask)| !(space(json[*at]) && space(json[*at] ^ mask)))
             .collect();
