@@ -240,6 +240,15 @@ fn no_other_chain_is_accepted() {
     assert!(verify(&leaf, &[]).is_err());
     let long: Vec<Vec<u8>> = std::iter::repeat_n(good[0].clone(), 7).collect();
     assert!(verify(&leaf, &long).is_err());
+    // The instance's certificate allows no authority below it, the root any number.
+    let instance = Certificate::parse(&good[3]).unwrap();
+    assert!(instance.check_path_len(0).is_ok() && instance.check_path_len(1).is_err());
+    assert!(
+        Certificate::parse(&good[0])
+            .unwrap()
+            .check_path_len(9)
+            .is_ok()
+    );
     // An authority of the chain signs no documents; a leaf issues no certificates.
     let issuer = Certificate::parse(&good[3]).unwrap();
     assert!(
