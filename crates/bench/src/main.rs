@@ -6,6 +6,7 @@
 // In a binary nothing is reachable from outside; `pub` here says what a module offers its siblings.
 #![allow(unreachable_pub)]
 
+mod attest;
 mod audit;
 mod failure;
 mod log;
@@ -36,6 +37,7 @@ Examples:
   cargo run --release -p siegel-bench -- log --open --entries 1000000 --json
   cargo run --release -p siegel-bench -- train
   cargo run --release -p siegel-bench -- audit
+  cargo run --release -p siegel-bench -- attest --json
 
 Exit codes: 0 good, 1 failed, 2 wrong use, 4 this machine cannot."
 )]
@@ -56,6 +58,8 @@ enum What {
     Log(log::LogArgs),
     /// Audit a large log, beside bare signature verification
     Audit(audit::AuditArgs),
+    /// Appraise real SNP and TDX evidence, beside bare signature checks
+    Attest(attest::AttestArgs),
     /// Train a model over many clients, per client and round
     Train(train::TrainArgs),
 }
@@ -80,6 +84,7 @@ fn run(what: &What) -> Result<Report, Failure> {
         What::Seal(args) => seal::seal(args),
         What::Log(args) => log::log(args),
         What::Audit(args) => audit::audit(args),
+        What::Attest(args) => attest::attest(args),
         What::Train(args) => train::train(args),
     }
 }

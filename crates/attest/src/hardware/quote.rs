@@ -64,13 +64,7 @@ pub(crate) fn verify(
     let claims = verifier
         .verify_with_policy(frame.quote, collateral.into_inner(), now.0, &NoOpinion)
         .map_err(|e| Rejection::new(Check::QuoteSignature, plain(&format!("{e:#}"))))?;
-    // The platform's service enclave, beside FMSPC: without it, levels of another one could be read.
-    if claims.platform.pck.pce_id != pce_id {
-        return Err(Rejection::new(
-            Check::QuoteCollateral,
-            "tcb_info is for another PCE than the PCK certificate",
-        ));
-    }
+    check_pce(&claims, &pce_id)?;
     check_windows(&claims, now)?;
     let platform = Platform::new(&claims, dates, frame.authority);
     Ok(Verified {
@@ -78,6 +72,17 @@ pub(crate) fn verify(
         report: claims.report,
         platform,
     })
+}
+
+/// The platform's service enclave, beside FMSPC: without it, levels of another one could be read.
+fn check_pce(claims: &QuoteClaims, pce_id: &[u8]) -> Result<(), Rejection> {
+    match claims.platform.pck.pce_id == pce_id {
+        true => Ok(()),
+        false => Err(Rejection::new(
+            Check::QuoteCollateral,
+            "tcb_info is for another PCE than the PCK certificate",
+        )),
+    }
 }
 
 /// `dcap-qvl` asks most windows, but not whether a revocation list or the root is valid yet.

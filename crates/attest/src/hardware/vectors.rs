@@ -2,6 +2,7 @@
 
 mod cases;
 mod checklist;
+mod reference;
 mod sweep;
 
 pub(crate) use cases::{Case, failed, nitro, references, sgx, tdx, tdx_debug};

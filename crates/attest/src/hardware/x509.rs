@@ -11,15 +11,12 @@ pub(crate) mod algorithm;
 mod crl;
 mod extensions;
 mod path;
+mod profile;
 
 pub(crate) use crl::RevocationList;
 pub(crate) use path::verify_path;
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
-const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-/// Kinds of public keys.
-const RSA_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
-const EC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
 /// A certificate whose bytes are exactly the DER encoding of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,11 +91,7 @@ impl Certificate {
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {
-        let with = algorithm::of(named)?;
-        let key = match named.oid {
-            algorithm::RSA_PSS => RSA_KEY,
-            _ => EC_KEY,
-        };
+        let (with, key) = algorithm::of(algorithm)?;
         let info = self.0.tbs_certificate().subject_public_key_info();
         if info.algorithm.oid != key {
             return Err(format!("{} has another kind of key", self.name()));
@@ -166,19 +159,6 @@ impl Certificate {
             None => Ok(first),
             Some(_) => Err(format!("{}: extension {oid} stands twice", self.name())),
         }
-    }
-
-    /// The algorithm that its issuer signed with.
-    pub(crate) fn signed_with(&self) -> ObjectIdentifier {
-        self.0.signature_algorithm().oid
-    }
-
-    /// Whether the public key is a point of P-384 by its algorithm identifier.
-    pub(crate) fn has_p384_key(&self) -> bool {
-        let algorithm = &self.0.tbs_certificate().subject_public_key_info().algorithm;
-        let curve = algorithm.parameters.as_ref();
-        algorithm.oid == EC_KEY
-            && curve.is_some_and(|any| any.decode_as::<ObjectIdentifier>() == Ok(P384))
     }
 
     pub(crate) fn serial(&self) -> &[u8] {

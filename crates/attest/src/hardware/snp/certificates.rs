@@ -6,7 +6,6 @@ use siegel_ident::Timestamp;
 
 use super::report::SigningKey;
 use super::tcb::{Product, TcbVersion};
-use crate::hardware::x509::algorithm::RSA_PSS;
 use crate::hardware::x509::{Certificate, RevocationList, Window};
 use crate::hardware::{Check, Endorsements, Rejection, TrustRoots};
 
@@ -112,18 +111,16 @@ pub(crate) fn verify(
     check_pinned(root, product, roots)?;
     check_stapled(&others, product).map_err(chain)?;
     leaf.verify_issued_by(signer).map_err(chain)?;
-    check_profile(&leaf).map_err(chain)?;
+    leaf.check_amd().map_err(chain)?;
     for certificate in &others {
         // Also an authority that this leaf does not need: nothing stapled goes unverified.
         certificate.verify_issued_by(root).map_err(chain)?;
-        check_profile(certificate).map_err(chain)?;
+        certificate.check_amd().map_err(chain)?;
     }
     for certificate in [root, signer, &leaf] {
         certificate.check_valid(now).map_err(chain)?;
     }
-    if !leaf.has_p384_key() {
-        return Err(chain(format!("{} has no P-384 key", leaf.name())));
-    }
+    leaf.check_p384_key().map_err(chain)?;
     let crl = verify_crls(&endorsements.crls, root, &[root, signer], now)?;
     let windows = [root, signer, &leaf]
         .map(Certificate::window)
@@ -165,17 +162,6 @@ fn check_stapled(others: &[Certificate], product: Product) -> Result<(), String>
         }
     }
     Ok(())
-}
-
-/// What AMD's certificates have in common.
-fn check_profile(certificate: &Certificate) -> Result<(), String> {
-    match certificate.signed_with() {
-        RSA_PSS => Ok(()),
-        other => Err(format!(
-            "{} is signed with {other}, expected RSASSA-PSS",
-            certificate.name()
-        )),
-    }
 }
 
 /// I1: the root is the verifier's own, known by its key; a stapled root proves nothing by itself.

@@ -18,6 +18,7 @@ fn is_ours(check: Check) -> bool {
 fn positives() -> Vec<Outcome> {
     let cases: [(Case, &str); 3] = [(tdx(), "tdx"), (sgx(), "sgx"), (nitro(), "nitro")];
     let mut all = event_log::tests::good();
+    all.extend(nitro::tests::good());
     for (case, kind) in cases {
         let appraisal = case.appraise(&references(kind));
         let appraisal = appraisal.unwrap_or_else(|e| panic!("{}: {e} {:?}", case.name, e.outcomes));

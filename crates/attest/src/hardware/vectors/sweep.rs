@@ -1,9 +1,9 @@
 //! Bytes changed one at a time, in threads.
 
-/// One bit of every byte, and every other value of 64 bytes spread over the whole: position and what is xored.
-pub(crate) fn flips(len: usize) -> Vec<(usize, u8)> {
+/// One bit of every byte, and every other value of `sample` bytes spread over the whole: position and what is xored.
+pub(crate) fn flips(len: usize, sample: usize) -> Vec<(usize, u8)> {
     let bits = (0..len).map(|at| (at, 1 << (at % 8)));
-    let values = (0..64).flat_map(|i| (1..=255).map(move |mask| (i * len / 64, mask)));
+    let values = (0..sample).flat_map(move |i| (1..=255).map(move |mask| (i * len / sample, mask)));
     bits.chain(values).collect()
 }
 

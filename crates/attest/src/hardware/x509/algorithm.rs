@@ -6,8 +6,10 @@ use ring::signature::{ECDSA_P384_SHA384_ASN1, RSA_PSS_2048_8192_SHA384, Verifica
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 pub(crate) const RSA_PSS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10");
-pub(crate) const ECDSA_SHA384: ObjectIdentifier =
-    ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.3");
+const ECDSA_SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.3");
+/// Kinds of public keys.
+const RSA_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+pub(crate) const EC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
 /// RSASSA-PSS-params (RFC 4055): SHA-384, MGF1 with SHA-384, 48 bytes of salt, trailer left to its default.
 pub(crate) const PSS_SHA384: &[u8] = &[
@@ -19,21 +21,21 @@ pub(crate) const PSS_SHA384: &[u8] = &[
 /// The same with the trailer written out, as AMD's older certificates do.
 const TRAILER: &[u8] = &[0xa3, 0x03, 0x02, 0x01, 0x01];
 
-/// How to verify what `algorithm` names. Parameters that say something else than what is then done are refused: two
+/// How to verify what `algorithm` names, and the kind of key for it. Parameters that say something else than what is then done are refused: two
 /// readers of one certificate must not differ about it.
 pub(crate) fn of(
     algorithm: &AlgorithmIdentifierOwned,
-) -> Result<&'static dyn VerificationAlgorithm, String> {
+) -> Result<(&'static dyn VerificationAlgorithm, ObjectIdentifier), String> {
     match algorithm.oid {
         RSA_PSS => match is_pss_sha384(algorithm) {
-            true => Ok(&RSA_PSS_2048_8192_SHA384),
+            true => Ok((&RSA_PSS_2048_8192_SHA384, RSA_KEY)),
             false => Err(
                 "RSASSA-PSS is accepted with SHA-384, MGF1 with SHA-384 and 48 bytes of salt only"
                     .to_owned(),
             ),
         },
         ECDSA_SHA384 => match algorithm.parameters {
-            None => Ok(&ECDSA_P384_SHA384_ASN1),
+            None => Ok((&ECDSA_P384_SHA384_ASN1, EC_KEY)),
             Some(_) => Err("ECDSA with SHA-384 has no parameters".to_owned()),
         },
         other => Err(format!("signature algorithm {other} is not accepted")),

@@ -86,19 +86,17 @@ impl RevocationList {
     }
 }
 
-/// One number of at most 20 bytes, if there is one.
+/// The list's number, where it has one, is a number (RFC 5280, 5.2.3). It is not compared with anything: the demand on the
+/// list's age keeps old lists out.
 fn check_number(list: &x509_cert::crl::TbsCertList) -> Result<(), String> {
-    let extensions = list.crl_extensions.iter().flatten();
-    let numbers = extensions
-        .filter(|one| one.extn_id == CRL_NUMBER)
-        .map(|one| IntRef::from_der(one.extn_value.as_bytes()))
-        .collect::<Vec<_>>();
-    match numbers.as_slice() {
-        [] => Ok(()),
-        [Ok(number)]
-            if number.as_bytes().len() <= NUMBER_MAX
-                && number.as_bytes().first().is_none_or(|first| *first < 0x80) =>
-        {
+    let mut extensions = list.crl_extensions.iter().flatten();
+    let Some(number) = extensions.find(|one| one.extn_id == CRL_NUMBER) else {
+        return Ok(());
+    };
+    let number = IntRef::from_der(number.extn_value.as_bytes());
+    let bytes = number.as_ref().map(|number| number.as_bytes());
+    match bytes {
+        Ok([first, ..]) if *first < 0x80 && bytes.is_ok_and(|all| all.len() <= NUMBER_MAX) => {
             Ok(())
         }
         _ => Err("revocation list: its number is not one number of at most 20 bytes".to_owned()),

@@ -52,7 +52,7 @@ impl Certificate {
     }
 
     /// No more than `below` certification authorities may stand under it.
-    pub(super) fn check_path_len(&self, below: usize) -> Result<(), String> {
+    pub(crate) fn check_path_len(&self, below: usize) -> Result<(), String> {
         let max = self
             .constraints()?
             .and_then(|found| found.path_len_constraint);
@@ -92,5 +92,42 @@ impl Certificate {
         let found = self.0.tbs_certificate().get_extension::<KeyUsage>();
         let found = found.map_err(|e| format!("{}: {e}", self.name()))?;
         Ok(found.is_none_or(|(_, found)| found.0.contains(usage)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use der::asn1::OctetString;
+
+    fn extension(extn_id: ObjectIdentifier, critical: bool) -> Extension {
+        Extension {
+            extn_id,
+            critical,
+            extn_value: OctetString::new([]).unwrap(),
+        }
+    }
+
+    #[test]
+    fn what_is_critical_is_understood_and_nothing_stands_twice() {
+        let name_constraints = ObjectIdentifier::new_unwrap("2.5.29.30");
+        let check = |all: &[Extension]| check(Some(all), OF_CERTIFICATE);
+        let good = [
+            extension(KEY_USAGE, true),
+            extension(BASIC_CONSTRAINTS, true),
+            extension(name_constraints, false),
+        ];
+        assert!(check(&good).is_ok() && check(&[]).is_ok());
+        assert!(check(&[extension(name_constraints, true)]).is_err());
+        assert!(check(&[good[0].clone(), good[2].clone(), good[0].clone()]).is_err());
+        let many: Vec<Extension> = (0..=EXTENSIONS_MAX as u32)
+            .map(|arc| {
+                extension(
+                    ObjectIdentifier::new_unwrap("1.2.3").push_arc(arc).unwrap(),
+                    false,
+                )
+            })
+            .collect();
+        assert!(check(&many[1..]).is_ok() && check(&many).is_err());
     }
 }

@@ -73,7 +73,7 @@ fn events() {
     assert!(bent(8, 9).contains("length"), "nine digests");
     assert!(bent(12, 4).contains("does not name"));
     assert!(bent(12, 0x0b).contains("length"), "SHA-256 alone");
-    assert!(bent(64, 1).contains("length"), "65,536 bytes and more");
+    assert!(bent(64, 2).contains("length"), "65,536 bytes and more");
     for len in 1..good.len() {
         refused(&log(&good[..len]));
     }

@@ -112,3 +112,32 @@ fn a_padded_quote_is_cut() {
     assert!(opened.around > 0 && Frame::parse(opened.body, 0x81, ROOT).is_ok());
     assert!(Frame::parse(&file, 0x81, ROOT).is_err());
 }
+
+/// Nothing is signed behind the report, so lengths that agree could hide bytes at every level.
+#[test]
+fn nothing_hides_behind_lengths_that_agree() {
+    if folder().is_none() {
+        return;
+    }
+    // Where the lengths of signature, certification data and PCK chain stand.
+    let (report, qe) = (48 + 584, 48 + 584 + 4 + 128 + 6 + 384 + 64);
+    let chain = qe + 2 + 32 + 2;
+    for lengths in [
+        [report].as_slice(),
+        &[report, report + 4 + 128 + 2],
+        &[report, report + 4 + 128 + 2, chain],
+    ] {
+        let mut case = tdx();
+        let body = &mut case.evidence.body;
+        body.push(b' ');
+        for at in lengths {
+            let len = u32::from_le_bytes(body[*at..at + 4].try_into().unwrap()) + 1;
+            body[*at..at + 4].copy_from_slice(&len.to_le_bytes());
+        }
+        // The good frame: the chain ends with the quote.
+        let stated = u32::from_le_bytes(body[chain..chain + 4].try_into().unwrap()) as usize;
+        let short = usize::from(lengths.len() < 3);
+        assert_eq!(chain + 4 + stated + short, body.len());
+        assert_eq!(refused(&case), Check::QuoteFormat, "{lengths:?}");
+    }
+}

@@ -23,6 +23,8 @@ pub struct Certificate {
     pub extensions: Vec<Extension>,
     /// RSASSA-PSS-params, whatever the signature really is.
     pub parameters: Vec<u8>,
+    /// The same outside of what is signed, if they differ.
+    pub outer: Option<Vec<u8>>,
 }
 
 /// One extension.
@@ -30,8 +32,8 @@ pub struct Certificate {
 pub struct Extension {
     /// Which.
     pub oid: ObjectIdentifier,
-    /// A reader that does not know it must refuse.
-    pub critical: bool,
+    /// A reader that does not know it must refuse. DER leaves a `false` out.
+    pub critical: Option<bool>,
     /// Content of the OCTET STRING.
     pub value: Vec<u8>,
 }
@@ -41,15 +43,16 @@ impl Extension {
     pub fn new(oid: ObjectIdentifier, value: Vec<u8>) -> Self {
         Self {
             oid,
-            critical: false,
+            critical: None,
             value,
         }
     }
 
     pub(crate) fn write(&self) -> Vec<u8> {
         let critical = match self.critical {
-            true => der::tlv(0x01, &[0xff]),
-            false => Vec::new(),
+            Some(true) => der::tlv(0x01, &[0xff]),
+            Some(false) => der::tlv(0x01, &[0]),
+            None => Vec::new(),
         };
         der::sequence(&[
             &der::object(self.oid),
@@ -74,6 +77,7 @@ impl Certificate {
             spki,
             extensions,
             parameters: PSS_SHA384.to_vec(),
+            outer: None,
         }
     }
 
@@ -105,8 +109,9 @@ impl Certificate {
             &self.spki,
             &der::tlv(0xa3, &der::tlv(0x30, &extensions)),
         ]);
-        let signature = by.sign(&tbs)?;
-        Ok(der::sequence(&[&tbs, &algorithm, &der::bits(&signature)]))
+        let outer = self.outer.as_deref().unwrap_or(&self.parameters);
+        let signature = der::bits(&by.sign(&tbs)?);
+        Ok(der::sequence(&[&tbs, &self::algorithm(outer), &signature]))
     }
 }
 
@@ -122,7 +127,7 @@ pub(crate) fn authority(root: bool) -> Vec<Extension> {
     [("2.5.29.15", der::tlv(0x03, usage)), ("2.5.29.19", ca)]
         .map(|(oid, value)| Extension {
             oid: ObjectIdentifier::new_unwrap(oid),
-            critical: true,
+            critical: Some(true),
             value,
         })
         .to_vec()

@@ -19,6 +19,8 @@ pub struct List {
     pub revoked: Vec<Revoked>,
     /// Of the list.
     pub extensions: Vec<Extension>,
+    /// RSASSA-PSS-params outside of what is signed, if they differ.
+    pub outer: Option<Vec<u8>>,
 }
 
 /// An entry.
@@ -40,6 +42,7 @@ impl List {
             next: Some(NOW.plus(Seconds(30 * 86_400))),
             revoked: Vec::new(),
             extensions: vec![Extension::new(number, der::small(1))],
+            outer: None,
         }
     }
 
@@ -67,8 +70,9 @@ impl List {
             &revoked,
             &wrapped(&self.extensions, 0xa0),
         ]);
-        let signature = by.sign(&tbs)?;
-        Ok(der::sequence(&[&tbs, &algorithm, &der::bits(&signature)]))
+        let outer = self.outer.as_deref().unwrap_or(PSS_SHA384);
+        let signature = der::bits(&by.sign(&tbs)?);
+        Ok(der::sequence(&[&tbs, &self::algorithm(outer), &signature]))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::hardware::snp::mock::{Authority, Extension};
 pub(super) fn critical(extensions: &mut Vec<Extension>, oid: &str) {
     extensions.push(Extension {
         oid: ObjectIdentifier::new_unwrap(oid),
-        critical: true,
+        critical: Some(true),
         value: vec![5, 0],
     });
 }
@@ -144,6 +144,14 @@ fn i14_each_certificate_once_and_no_other() {
 
 #[test]
 fn i2_one_encoding() {
+    // A value that DER leaves out, signed as it stands.
+    refused("one DER encoding", |case| {
+        case.platform.leaf.extensions[0].critical = Some(false);
+    });
+    let outer = vec![0x30, 0];
+    refused("two signature algorithms", |case| {
+        case.platform.leaf.outer = Some(outer)
+    });
     stapled_refused("not a certificate", |_, stapled| {
         stapled.certificates[0].push(0)
     });

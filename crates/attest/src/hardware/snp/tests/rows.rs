@@ -181,6 +181,8 @@ pub(super) const ROWS: &[Row] = &[
         ("followed by a byte", |c| c.after = |_, s| s.crls[0].push(0)),
         ("empty", |c| c.after = |_, s| s.crls[0].clear()),
         ("root may not sign lists", |c| c.platform.ark.extensions[0].value = vec![3, 2, 2, 4]),
+        ("names two signature algorithms", |c| list(c).outer = Some(vec![0x30, 0])),
+        ("not in the one DER encoding", |c| list(c).extensions[0].critical = Some(false)),
         ("partial list", |c| chain::critical(&mut list(c).extensions, "2.5.29.28")),
         ("delta list", |c| chain::critical(&mut list(c).extensions, "2.5.29.27")),
         ("entry of an indirect list", |c| {
