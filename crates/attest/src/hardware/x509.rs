@@ -87,7 +87,7 @@ impl Certificate {
     /// Verifies `signature` over `signed` with this certificate's key.
     pub(crate) fn verify_signature(
         &self,
-        named: &AlgorithmIdentifierOwned,
+        algorithm: &AlgorithmIdentifierOwned,
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {

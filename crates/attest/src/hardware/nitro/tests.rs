@@ -85,14 +85,10 @@ pub(crate) fn negatives() -> Vec<Negative> {
             held(|_, reference, _| reference.pcr8 = Rule::Exact(Hex([9; 48])))
         }),
         Negative(NitroMeasurement, "an absent register with a rule", || {
-            held(|found, _, _| {
-                let _ = found.document.pcrs.remove(&8);
-            })
+            held(|found, _, _| drop(found.document.pcrs.remove(&8)))
         }),
         Negative(NitroMeasurement, "a register without a rule", || {
-            held(|found, _, _| {
-                let _ = found.document.pcrs.insert(16, Hex([1; 48]));
-            })
+            held(|found, _, _| drop(found.document.pcrs.insert(16, Hex([1; 48]))))
         }),
         Negative(NitroModule, "another instance", || {
             held(|_, reference, _| reference.module_id = Rule::Exact("i-0".to_owned()))
