@@ -25,6 +25,8 @@ pub(crate) fn folder() -> Option<PathBuf> {
     None
 }
 
+// A test reads what is no part of the project.
+#[allow(clippy::disallowed_methods)]
 pub(crate) fn read(name: &str) -> Vec<u8> {
     let path = folder().unwrap().join(name);
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -85,10 +85,14 @@ pub(crate) fn negatives() -> Vec<Negative> {
             held(|_, reference, _| reference.pcr8 = Rule::Exact(Hex([9; 48])))
         }),
         Negative(NitroMeasurement, "an absent register with a rule", || {
-            held(|found, _, _| drop(found.document.pcrs.remove(&8)))
+            held(|found, _, _| {
+                found.document.pcrs.remove(&8);
+            })
         }),
         Negative(NitroMeasurement, "a register without a rule", || {
-            held(|found, _, _| drop(found.document.pcrs.insert(16, Hex([1; 48]))))
+            held(|found, _, _| {
+                found.document.pcrs.insert(16, Hex([1; 48]));
+            })
         }),
         Negative(NitroModule, "another instance", || {
             held(|_, reference, _| reference.module_id = Rule::Exact("i-0".to_owned()))
@@ -257,6 +261,10 @@ fn no_other_chain_is_accepted() {
             .detail
             .contains("may not sign evidence")
     );
+    // This one's key usage has both: it may sign, but it is an authority.
+    let region = Certificate::parse(&good[1]).unwrap();
+    let refused = verify(&region, &good[..1]).unwrap_err();
+    assert!(refused.detail.contains("may not sign evidence"));
     let mut longer = good.clone();
     longer.push(document.certificate.clone());
     assert!(verify(&leaf, &longer).is_err());

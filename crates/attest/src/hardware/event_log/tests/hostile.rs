@@ -44,6 +44,11 @@ fn headers() {
     ] {
         refused(&bad);
     }
+    // A byte behind the vendor's, and the length says so.
+    let mut longer = good.clone();
+    longer.push(0);
+    longer[28] += 1;
+    assert!(refused(&longer).contains("follow"));
     // Each field that must be zero or named.
     for at in (4..28).chain(32..48) {
         let mut bad = good.clone();
