@@ -60,7 +60,7 @@ pub enum RekorError {
         /// The name that the log was to be opened under.
         origin: String,
         /// What does not fit.
-        why: ProofError,
+        why: Box<ProofError>,
     },
     /// The folder is one of an earlier version, which kept all entries in one file.
     #[error(

@@ -42,7 +42,11 @@ pub(crate) async fn recover(store: &Store, key: &LogKey) -> Result<Recovered, Re
     };
     let foreign = |file| {
         let origin = key.origin().to_owned();
-        move |why| RekorError::NotOwn { file, origin, why }
+        move |why| RekorError::NotOwn {
+            file,
+            origin,
+            why: Box::new(why),
+        }
     };
     let read = own(&note, key).map_err(foreign("checkpoint"))?;
     let (mut note, mut checkpoint) = (note, read);

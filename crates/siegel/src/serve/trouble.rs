@@ -88,15 +88,19 @@ impl Opening<'_> {
                 "choose a --key file and a --state folder that are not there yet",
             )
             .under("I1"),
-            RekorError::NotOwn {
-                why: ProofError::CheckpointSignature { .. } | ProofError::Field { .. },
-                ..
-            } => Failure::failed(
-                "damaged",
-                &at,
-                &why,
-                "is --key the key that this folder was made with? Else restore the folder",
-            ),
+            RekorError::NotOwn { why: form, .. }
+                if matches!(
+                    **form,
+                    ProofError::CheckpointSignature { .. } | ProofError::Field { .. }
+                ) =>
+            {
+                Failure::failed(
+                    "damaged",
+                    &at,
+                    &why,
+                    "is --key the key that this folder was made with? Else restore the folder",
+                )
+            }
             RekorError::NotOwn { .. } => Failure::failed(
                 "damaged",
                 &at,
