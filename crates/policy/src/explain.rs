@@ -56,7 +56,7 @@ fn warnings(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     }
     if policy.has_simulated_witnesses() {
         out.write_str(
-            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log.\n",
+            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log, if that is its own.\n",
         )?;
     }
     if policy.is_simulation() || policy.is_unwitnessed() {

@@ -102,7 +102,7 @@ fn trust(policy: &AccessPolicy) -> Vec<Finding> {
             Warning,
             "simulated-witnesses",
             "I1",
-            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log",
+            "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log, if that is its own",
         ),
         when(
             policy.suites.contains(&1),

@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use siegel_ident::{Seconds, WitnessQuorum};
+use siegel_translog::Checkpoint;
 use siegel_translog::cosignature::CLOCK_SKEW;
 use siegel_translog::note::Note;
 use tokio::runtime::{Builder, Runtime};
@@ -72,8 +73,10 @@ impl Witnesses {
     }
 
     /// Publishes the log's checkpoint again whenever a cosignature in it is `every` old, or missing
-    /// while its witness may be back. Never returns.
+    /// while its witness may be back. Never returns. First it looks whether they have seen more than this
+    /// log has.
     pub async fn keep_fresh(&self, log: &Log, every: Seconds, now: &Now) {
+        self.look_ahead(&log.checkpoint()).await;
         loop {
             tokio::time::sleep(LOOK).await;
             if self.due(&log.checkpoint(), every, now)
@@ -82,6 +85,33 @@ impl Witnesses {
                 tracing::warn!(%error, "the checkpoint was not cosigned anew");
             }
         }
+    }
+
+    /// Asks every witness how much it has seen, by offering it the checkpoint as if it had seen nothing: its
+    /// answer then is a size, or its first cosignature, which will be asked for again.
+    async fn look_ahead(&self, note: &str) {
+        let size = match note.split_once("\n\n") {
+            Some((text, _)) => Checkpoint::parse_text(&format!("{text}\n")),
+            None => return,
+        };
+        let Ok(Checkpoint { size: here, .. }) = size else {
+            return;
+        };
+        let body = AddCheckpoint {
+            old: 0,
+            proof: Vec::new(),
+            note: note.to_owned(),
+        };
+        let asked = self.peers.iter().map(|peer| async {
+            // Who is away is asked again soon.
+            if let Said::Has(size) = peer.add_checkpoint(&body, WAIT).await {
+                peer.has(size);
+                if size > here {
+                    peer.is_ahead(size, here);
+                }
+            }
+        });
+        futures::future::join_all(asked).await;
     }
 
     /// Some witness that can be asked has not cosigned this note, or long ago, or in the future.
@@ -110,7 +140,7 @@ impl Witnesses {
         };
         let Some(proof) = request.consistency_proof(from) else {
             let (name, size) = (peer.name(), request.size);
-            tracing::error!(%name, from, size, "a witness has seen more than this log has");
+            tracing::debug!(%name, from, size, "no proof from what the witness has seen");
             return false;
         };
         let body = AddCheckpoint {
@@ -136,7 +166,10 @@ impl Cosigner for Witnesses {
         for (n, peer) in self.peers.iter().enumerate().filter(|(_, p)| !p.rests()) {
             match self.ask(n, peer.size(), &request, &answers) {
                 true => drop(open.insert(n, 1u32)),
-                false => peer.failed("no proof from what it has seen"),
+                false => {
+                    peer.is_ahead(peer.size(), request.size);
+                    peer.failed("it has seen more than this log has");
+                }
             }
         }
         let mut lines = BTreeMap::new();
@@ -153,6 +186,13 @@ impl Cosigner for Witnesses {
                 Said::Cosigned(line) => {
                     peer.cosigned(request.size);
                     lines.insert(n, line);
+                }
+                Said::Has(size) if size > request.size || (size == request.size && tries > 1) => {
+                    peer.has(size);
+                    peer.is_ahead(size, request.size);
+                    peer.failed(&format!(
+                        "it has {size} entries, more or others than this log"
+                    ));
                 }
                 // It has seen another checkpoint than we thought: once more, from there.
                 Said::Has(size) if tries == 1 && self.ask(n, size, &request, &answers) => {

@@ -49,9 +49,19 @@ pub enum RekorError {
         /// The folder.
         state: String,
     },
-    /// The folder is damaged, or it is another log's. Nothing was changed in it.
-    #[error("log folder: {0}")]
+    /// A file is damaged, or tells of another history. The text names it; nothing was changed in it.
+    #[error("{0}")]
     Damaged(String),
+    /// The folder is another log's, or its note is damaged. Nothing was changed in it.
+    #[error("the file `{file}` is no note of the log {origin:?} under this key: {why}")]
+    NotOwn {
+        /// `checkpoint` or `pending`.
+        file: &'static str,
+        /// The name that the log was to be opened under.
+        origin: String,
+        /// What does not fit.
+        why: Box<ProofError>,
+    },
     /// The folder is one of an earlier version, which kept all entries in one file.
     #[error(
         "{0} is a log of an earlier format, with a file `entries`: this version cannot read it; \

@@ -39,8 +39,8 @@ pub use log_key::LogKey;
 pub use mirror::{Followed, Mirror, Mirroring, Names, serve_mirror};
 pub use server::{Services, serve};
 pub use signer::{PolicySigner, public_key_of, read_public_key};
-pub use store::Storage;
-pub use trusted_root::{trusted_root, write_trusted_root};
+pub use store::{Storage, log_in};
+pub use trusted_root::{RootFile, trusted_root, write_trusted_root};
 pub use tsa::TimestampAuthority;
 pub use witness::{Now, Witness, WitnessLog, Witnessing, serve_witness};
 

@@ -15,7 +15,7 @@ use crate::known::Known;
 use crate::log::Published;
 use crate::log_key::LogKey;
 use crate::publish::{drop_partials, save_checkpoint};
-use crate::store::{read_checkpoint, read_pending, tile_path};
+use crate::store::{read_checkpoint, read_pending, tile_path, without_checkpoint};
 use crate::writer::BATCH;
 
 /// Numbers of entries are kept in 32 bits, and one of them means none.
@@ -40,13 +40,21 @@ pub(crate) async fn recover(store: &Store, key: &LogKey) -> Result<Recovered, Re
     let Some(note) = read_checkpoint(store).await? else {
         return start(store, key).await;
     };
-    let foreign = |e| RekorError::Damaged(format!("the checkpoint is not this log's own: {e}"));
-    let (mut note, mut checkpoint) = (note.clone(), own(&note, key).map_err(foreign)?);
+    let foreign = |file| {
+        let origin = key.origin().to_owned();
+        move |why| RekorError::NotOwn {
+            file,
+            origin,
+            why: Box::new(why),
+        }
+    };
+    let read = own(&note, key).map_err(foreign("checkpoint"))?;
+    let (mut note, mut checkpoint) = (note, read);
     // Witnesses may have cosigned more than was published: this log goes on from there, or they would
     // take it for two logs (I1). Its tiles were durable before.
     let pending = read_pending(store).await?;
     let shown = pending.map(|note| Ok((own(&note, key)?, note)));
-    let adopted = shown.transpose().map_err(foreign)?;
+    let adopted = shown.transpose().map_err(foreign("pending"))?;
     let adopted = adopted.filter(|(shown, _)| shown.size > checkpoint.size);
     let catches_up = adopted.is_some();
     if let Some((shown, its_note)) = adopted {
@@ -99,8 +107,7 @@ pub(crate) async fn recover(store: &Store, key: &LogKey) -> Result<Recovered, Re
 async fn start(store: &Store, key: &LogKey) -> Result<Recovered, RekorError> {
     let found = store.list("tile").try_next().await;
     if found.map_err(RekorError::store("tiles"))?.is_some() {
-        let why = "there are tiles but no checkpoint: restore the file `checkpoint`";
-        return Err(RekorError::Damaged(why.to_owned()));
+        return Err(without_checkpoint());
     }
     let tree = Tree::new();
     let (size, root) = (0, tree.root());

@@ -46,13 +46,22 @@ pub fn trusted_root(
         "ctlogs": [],
         "timestampAuthorities": authority.map(|tsa| entry(tsa, &log.origin, &start)).as_slice(),
     });
-    let mut text = serde_json::to_vec_pretty(&root)
-        .map_err(|e| RekorError::Authority(format!("trusted root: {e}")))?;
-    text.push(b'\n');
-    Ok(text)
+    pretty(&root).map_err(|e| RekorError::Authority(format!("trusted root: {e}")))
 }
 
-/// Writes [`trusted_root`] to a file, which it replaces whole or not at all.
+/// What became of the file of a trusted root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RootFile {
+    /// It is this log's.
+    Current,
+    /// It was this log's with an authority that is gone; it has the one of now.
+    Renewed,
+    /// It is somebody's: another log's, or not as this program wrote it. It was left as it is.
+    Foreign(&'static str),
+}
+
+/// Writes [`trusted_root`] to a file, whole or not at all. One that is there is replaced only if it is what this
+/// program wrote for the same log.
 ///
 /// # Errors
 /// As [`trusted_root`]; [`RekorError::Io`].
@@ -60,12 +69,63 @@ pub fn write_trusted_root(
     path: &Path,
     log: &LogAnchors,
     authority: Option<&TimestampAuthority>,
-) -> Result<(), RekorError> {
+) -> Result<RootFile, RekorError> {
     let text = trusted_root(log, authority)?;
+    let failed = |e| RekorError::io("writing the trusted root", path, e);
+    let became = match std::fs::read(path) {
+        Ok(found) if found == text => return Ok(RootFile::Current),
+        Ok(found) => match foreign(&found, &text) {
+            Some(why) => return Ok(RootFile::Foreign(why)),
+            None => RootFile::Renewed,
+        },
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => RootFile::Current,
+        Err(e) => return Err(failed(e)),
+    };
     let new = path.with_extension("json.new");
     std::fs::write(&new, text)
         .and_then(|()| std::fs::rename(&new, path))
-        .map_err(|e| RekorError::io("writing the trusted root", path, e))
+        .map_err(failed)?;
+    Ok(became)
+}
+
+/// Why `found` is not what this program wrote for the log of `new`, with whatever authority.
+fn foreign(found: &[u8], new: &[u8]) -> Option<&'static str> {
+    let (Ok(root), Ok(ours)) = (
+        serde_json::from_slice::<Value>(found),
+        serde_json::from_slice::<Value>(new),
+    ) else {
+        return Some("it is no JSON");
+    };
+    let key = |root: &Value| root.pointer("/tlogs/0/publicKey/rawBytes").cloned();
+    let id = |root: &Value| root.pointer("/tlogs/0/logId/keyId").cloned();
+    if (key(&root), id(&root)) != (key(&ours), id(&ours)) {
+        return Some("it is of another log");
+    }
+    let written = pretty(&root).is_ok_and(|text| text == found);
+    match written && apart_from_the_chain(root) == apart_from_the_chain(ours) {
+        true => None,
+        false => Some("somebody has changed it"),
+    }
+}
+
+/// Without what follows from the authority's chain.
+fn apart_from_the_chain(mut root: Value) -> Value {
+    for (of, what) in [
+        ("/tlogs/0/publicKey/validFor", "start"),
+        ("/timestampAuthorities/0", "certChain"),
+        ("/timestampAuthorities/0/validFor", "start"),
+    ] {
+        if let Some(Value::Object(part)) = root.pointer_mut(of) {
+            part.remove(what);
+        }
+    }
+    root
+}
+
+fn pretty(root: &Value) -> Result<Vec<u8>, serde_json::Error> {
+    let mut text = serde_json::to_vec_pretty(root)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 fn entry(authority: &TimestampAuthority, origin: &str, start: &str) -> Value {

@@ -5,6 +5,7 @@
 
 mod audit_cmd;
 mod failure;
+mod interrupt;
 mod policy_cmd;
 mod reproduce;
 mod say;
@@ -98,7 +99,15 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         match cli.command {
             Command::Simulate(args) => Box::pin(simulate::simulate(args, cli.json)).await,
             Command::Policy(args) => policy_cmd::policy(args, cli.json, cli.now).await,
-            Command::Audit(args) => audit_cmd::audit(args, cli.json, cli.now).await,
+            Command::Audit(args) => {
+                let help = "what was seen before is kept; run it again";
+                let watches = args.watch.is_some();
+                let work = audit_cmd::audit(args, cli.json, cli.now);
+                match watches {
+                    true => interrupt::or_terminated("audit", help, work).await,
+                    false => interrupt::or_interrupted("audit", help, work).await,
+                }
+            }
             Command::Reproduce(args) => reproduce::reproduce(args, cli.json, cli.now).await,
             Command::Verify(args) => verify::verify(&args, cli.json, cli.now),
             Command::VerifyBundle(args) => verify::bundle::bundle(&args, cli.json, cli.now),

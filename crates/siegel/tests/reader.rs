@@ -176,31 +176,47 @@ async fn both_answers_are_proved_and_can_be_kept() {
 #[tokio::test]
 async fn evidence_that_does_not_hold_is_no_answer() {
     type Change = fn(&Path, &mut AuditAnchors);
-    let changes: [(&str, &str, Change); 7] = [
-        ("participation-not-proved", "I2", |dir, _| {
+    let changes: [(&str, &str, &str, Change); 10] = [
+        ("participation-not-proved", "I2", "inputs.bin", |dir, _| {
             change(dir, "inputs.bin", |list| drop(list.drain(..32)));
         }),
-        ("participation-not-proved", "I2", |dir, _| {
+        ("participation-not-proved", "I2", "inputs.bin", |dir, _| {
             change(dir, "inputs.bin", |list| list.rotate_left(32));
         }),
-        ("participation-not-proved", "I2", |dir, _| {
+        ("participation-not-proved", "I2", "inputs.bin", |dir, _| {
             change(dir, "inputs.bin", |list| list.truncate(31));
         }),
-        ("receipt-not-proved", "I1", |dir, _| {
+        ("malformed", "I2", "genesis.json", |dir, _| {
+            change(dir, "genesis.json", |body| body.push(b'\n'));
+        }),
+        ("malformed", "I2", "receipt.proof.json", |dir, _| {
+            change(dir, "receipt.proof.json", |body| body.push(0xff));
+        }),
+        (
+            "receipt-not-proved",
+            "I1",
+            "receipt.proof.json",
+            |dir, _| {
+                change(dir, "receipt.proof.json", |body| body.push(b'\n'));
+            },
+        ),
+        ("receipt-not-proved", "I1", "receipt.json", |dir, _| {
             change(dir, "receipt.json", |body| {
                 let text = String::from_utf8(body.clone()).unwrap();
                 *body = text.replace("\"blob_count\":4", "\"blob_count\":5").into();
             });
         }),
-        ("malformed", "I2", |dir, _| {
+        ("malformed", "I2", "receipt.json", |dir, _| {
             change(dir, "receipt.json", |body| body.push(b'\n'));
         }),
-        ("unknown-cluster", "I1", |_, anchors| {
+        ("unknown-cluster", "I1", "genesis.json", |_, anchors| {
             anchors.clusters[0].id = ClusterId::of(b"another");
         }),
-        ("other-log", "I1", |_, anchors| anchors.log.key[0] ^= 1),
+        ("other-log", "I1", "genesis.json", |_, anchors| {
+            anchors.log.key[0] ^= 1
+        }),
     ];
-    for (code, invariant, spoil) in changes {
+    for (code, invariant, file, spoil) in changes {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let mut anchors = run_folder(dir, 0).await;
@@ -212,11 +228,20 @@ async fn evidence_that_does_not_hold_is_no_answer() {
         let error = &refused["error"];
         assert_eq!((exit, &error["code"]), (3, &code.into()), "{refused}");
         assert_eq!(error["invariant"], invariant, "{refused}");
+        let names = |error: &Value| {
+            error["where"]
+                .as_str()
+                .is_some_and(|at| at.ends_with(&format!("/{file}")))
+        };
+        assert!(names(error), "{file}: {refused}");
         // The list is no part of the receipt, all else is.
         let (exit, refused) = json(dir, &["verify", "receipt", "."]);
         match code {
             "participation-not-proved" => assert_eq!(exit, 0),
-            _ => assert_eq!((exit, &refused["error"]["code"]), (3, &code.into())),
+            _ => {
+                assert_eq!((exit, &refused["error"]["code"]), (3, &code.into()));
+                assert!(names(&refused["error"]), "{file}: {refused}");
+            }
         }
     }
 }

@@ -162,3 +162,114 @@ fn what_cannot_be_used_is_a_wrong_use() {
         assert_eq!(refused(dir.path(), part), (1, "cannot-listen".to_owned()));
     }
 }
+
+/// Catches: a wrong --origin that is blamed on the key; a key that is made for a folder which has one
+/// already; and damage that is reported of another file.
+#[test]
+fn what_does_not_fit_the_folder_of_a_log_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let listen = ["--listen", "127.0.0.1:0"];
+    let arguments = [&LOG[..], &listen].concat();
+    drop(start(dir, &arguments));
+    let renamed = [&arguments[..], &["--origin", "other.example.test"]].concat();
+    assert_eq!(refused(dir, &renamed), (2, "other-origin".to_owned()));
+    let keyless = ["serve", "log", "--folder", "log", "--key", "none.pem"];
+    let keyless = [&keyless[..], &listen].concat();
+    assert_eq!(refused(dir, &keyless), (2, "no-key".to_owned()));
+    assert!(!dir.join("none.pem").exists() && !dir.join("none.tsa.pem").exists());
+
+    let error = |arguments: &[&str]| {
+        let output = command(dir, arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let part = |name: &str| said["error"][name].as_str().unwrap().to_owned();
+        (part("message"), part("help"))
+    };
+    std::fs::write(dir.join("log/pending"), "nonsense").unwrap();
+    let (message, help) = error(&arguments);
+    assert!(message.contains("`pending`"), "{message}");
+    assert!(help.contains("restore this file"), "{help}");
+    std::fs::remove_file(dir.join("log/pending")).unwrap();
+    // Another key.
+    let elsewhere = ["serve", "log", "--folder", "log2", "--key", "other.pem"];
+    drop(start(dir, &[&elsewhere[..], &listen].concat()));
+    let other = ["serve", "log", "--folder", "log", "--key", "other.pem"];
+    let (message, help) = error(&[&other[..], &listen].concat());
+    assert!(message.contains("`checkpoint`"), "{message}");
+    assert!(help.contains("is --key the key"), "{help}");
+    std::fs::remove_file(dir.join("log/checkpoint")).unwrap();
+    std::fs::create_dir_all(dir.join("log/tile/0")).unwrap();
+    let (message, help) = error(&arguments);
+    assert!(message.contains("no checkpoint"), "{message}");
+    assert!(help.contains("restore what it names"), "{help}");
+
+    // A witness' own.
+    let watched = format!("log.example.test={}", "ab".repeat(32));
+    let witness = [
+        &[
+            "serve", "witness", "--name", "w", "--key", "w.pem", "--state", "w", "--log", &watched,
+        ][..],
+        &listen,
+    ]
+    .concat();
+    drop(start(dir, &witness));
+    let state = dir.join("w/state");
+    let text = std::fs::read_to_string(&state).unwrap();
+    std::fs::write(&state, text + "nonsense").unwrap();
+    let (message, help) = error(&witness);
+    assert!(message.starts_with("state of the witness"), "{message}");
+    assert!(help.contains("--name"), "{help}");
+}
+
+/// Catches: a file of somebody else that is replaced, and one that is told as this log's.
+#[test]
+fn files_of_another_log_are_left_and_not_told_as_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let arguments = [&LOG[..], &["--listen", "127.0.0.1:0"]].concat();
+    let second = [
+        "serve",
+        "log",
+        "--folder",
+        "second",
+        "--key",
+        "second.pem",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let log = start(dir, &arguments);
+    assert_eq!(log.ready["trusted_root"], "trusted_root.json");
+    drop(log);
+    let read = |name: &str| std::fs::read(dir.join(name)).unwrap();
+    let own = (read("anchors.json"), read("trusted_root.json"));
+    // Another log, whose key lies in the same folder.
+    let log = start(dir, &second);
+    assert_eq!(
+        (&log.ready["anchors"], &log.ready["trusted_root"]),
+        (&Value::Null, &Value::Null)
+    );
+    drop(log);
+    assert_eq!((read("anchors.json"), read("trusted_root.json")), own);
+    // Somebody's own, of this log.
+    let changed = String::from_utf8(own.1.clone())
+        .unwrap()
+        .replacen("https://", "https://x.", 1);
+    for theirs in [changed.as_bytes(), b"no JSON"] {
+        std::fs::write(dir.join("trusted_root.json"), theirs).unwrap();
+        let log = start(dir, &arguments);
+        assert_eq!(
+            (&log.ready["anchors"], &log.ready["trusted_root"]),
+            (&"anchors.json".into(), &Value::Null)
+        );
+        drop(log);
+        assert_eq!(read("trusted_root.json"), theirs);
+    }
+    // Its own, of an authority that is gone.
+    std::fs::write(dir.join("trusted_root.json"), &own.1).unwrap();
+    std::fs::remove_file(dir.join("key.tsa.pem")).unwrap();
+    let log = start(dir, &arguments);
+    assert_eq!(log.ready["trusted_root"], "trusted_root.json");
+    drop(log);
+    assert_ne!(read("trusted_root.json"), own.1);
+}

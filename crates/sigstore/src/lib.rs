@@ -2,12 +2,13 @@
 //!
 //! [`verify_bundle`] is for bundles of anybody, with a certificate or a managed key, of Rekor v1 or v2.
 //! [`verify_policy_proof`] is for the small proofs that Siegel's clients and key service take: both
-//! verifiers must agree on one. `OVERVIEW.md` has the picture and the list of checks.
+//! verifiers must agree wherever both judge. `OVERVIEW.md` has the picture and the list of checks.
 //!
 //! No file, network or random source here. Ours takes the time as an argument (I15); the second
 //! opinion reads this machine's clock.
 
 mod artifact;
+mod asked;
 mod body;
 mod bundle;
 mod certificate;

@@ -1,10 +1,11 @@
 //! Policy proofs, by both verifiers: the strict one of clients and key service, and the second
-//! opinion. They must agree.
+//! opinion. They must agree wherever both judge (`asked.rs`).
 
 use siegel_ident::Timestamp;
-use siegel_translog::{HashedRekord, LogAnchors, LoggedEntry, SpkiKey, verify_logged};
+use siegel_translog::{HashedRekord, LogAnchors, LoggedEntry, ProofError, SpkiKey, verify_logged};
 
 use crate::artifact::{Artifact, Signer};
+use crate::asked::{Asked, asked};
 use crate::encoding::b64;
 use crate::error::BundleError;
 use crate::second::second_opinion;
@@ -13,7 +14,8 @@ use crate::second::second_opinion;
 /// (I1), as [`verify_logged`] does, and asks the second opinion too.
 ///
 /// # Errors
-/// [`BundleError::Proof`] if both refuse, [`BundleError::Disagreement`] if one does.
+/// [`BundleError::Proof`] if ours refuses; [`BundleError::Disagreement`] if the other refuses what
+/// ours accepts, or accepts what ours refuses by a check that both make.
 pub fn verify_policy_proof(
     bundle: &[u8],
     artifact: &[u8],
@@ -32,14 +34,24 @@ pub fn verify_policy_proof(
         ),
         None => Err("the entry names no P-256 key".to_owned()),
     };
-    match (ours, theirs) {
-        (Ok(entry), Ok(())) => Ok(entry),
-        (Err(why), Err(_)) => Err(BundleError::Proof(why)),
-        (ours, theirs) => Err(BundleError::Disagreement {
-            ours: ours.map_or_else(|why| format!("refuses ({why})"), |_| "accepts".to_owned()),
-            theirs: theirs.map_or_else(|why| format!("refuses ({why})"), |()| "accepts".to_owned()),
-        }),
-    }
+    judged(ours, theirs, stated_signer(bundle).is_some())
+}
+
+/// One verdict of two. `spelled` is for [`asked`].
+pub(crate) fn judged<T>(
+    ours: Result<T, ProofError>,
+    theirs: Result<(), String>,
+    spelled: bool,
+) -> Result<T, BundleError> {
+    let (ours, theirs) = match (ours, theirs) {
+        (Ok(entry), Ok(())) => return Ok(entry),
+        (Ok(_), Err(why)) => ("accepts".to_owned(), format!("refuses ({why})")),
+        (Err(why), Ok(())) if asked(&why, spelled) == Asked::OfBoth => {
+            (format!("refuses ({why})"), "accepts".to_owned())
+        }
+        (Err(why), _) => return Err(BundleError::Proof(why)),
+    };
+    Err(BundleError::Disagreement { ours, theirs })
 }
 
 /// The key in the entry, where none is pinned.

@@ -6,8 +6,10 @@ use siegel_ident::{Digest, QuorumError, Seconds};
 use crate::merkle::MerkleError;
 
 /// A refused proof. Each variant names the part that was wrong; none of them is ever a warning.
+///
+/// Exhaustive on purpose: who adds a variant also says whether another verifier judges it too
+/// (`siegel_sigstore`).
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ProofError {
     /// A part is longer than its bound (I14).
     #[error("{what} has {len} bytes, more than the {max} allowed")]

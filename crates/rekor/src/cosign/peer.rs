@@ -55,6 +55,8 @@ struct Known {
     size: u64,
     rest: Duration,
     until: Option<Instant>,
+    /// The last size of its that the log was told to be behind of.
+    ahead: Option<u64>,
 }
 
 impl FromStr for WitnessAt {
@@ -121,8 +123,33 @@ impl Peer {
         }
         *known = Known {
             size,
+            ahead: known.ahead,
             ..Known::default()
         };
+    }
+
+    /// It has cosigned more of this log than there is here, or another tree of the same size: said once for
+    /// each size, since it is asked again and again (I1).
+    pub(super) fn is_ahead(&self, size: u64, here: u64) {
+        if self.lock().ahead.replace(size) == Some(size) {
+            return;
+        }
+        let witness = self.name();
+        tracing::error!(
+            witness,
+            size,
+            here,
+            "THIS LOG IS BEHIND what was cosigned: the witness has seen {size} entries that do not fit the {here} \
+             in this folder. Was the folder restored from an old copy? Whatever is added to it now makes a \
+             fork, which no witness cosigns and which proves this log a liar. Stop it and restore the newer \
+             folder; if that is lost, make a new log with a new key"
+        );
+    }
+
+    /// The size that [`Self::is_ahead`] told of last.
+    #[cfg(test)]
+    pub(super) fn ahead(&self) -> Option<u64> {
+        self.lock().ahead
     }
 
     pub(super) fn failed(&self, why: &str) {

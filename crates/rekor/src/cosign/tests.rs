@@ -125,6 +125,49 @@ fn vouched(anchors: &LogAnchors, note: &str, now: u64) -> Option<u64> {
     found.ok().map(|checkpoint| checkpoint.size)
 }
 
+/// The sizes that the log was told it is behind of.
+fn ahead(witnesses: &Witnesses) -> Vec<Option<u64>> {
+    witnesses.peers.iter().map(|peer| peer.ahead()).collect()
+}
+
+// I1: catches a log that is never told that its folder is an old copy: at its start, when it grows beside
+// what was cosigned, and when it has grown to the same size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i1_a_log_from_an_old_copy_is_told_so() {
+    let world = World::new();
+    let served = world.serve(1, "127.0.0.1:0").await;
+    let places = [served.at.clone()];
+    let (log, witnesses) = world.log(&places);
+    witnesses.look_ahead(&log.checkpoint()).await;
+    for n in 1..=3 {
+        world.add(&log, n).await;
+    }
+    witnesses.look_ahead(&log.checkpoint()).await;
+    assert_eq!(ahead(&witnesses), [None]);
+    drop((log, witnesses));
+    std::fs::remove_dir_all(world.dir.path().join("log")).unwrap();
+    // At its start, before anything is added.
+    let (log, witnesses) = world.log(&places);
+    witnesses.look_ahead(&log.checkpoint()).await;
+    assert_eq!(ahead(&witnesses), [Some(3)]);
+    drop((log, witnesses));
+    // When it grows, though nobody has looked before.
+    let (log, witnesses) = world.log(&places);
+    world.add(&log, 10).await;
+    assert_eq!(ahead(&witnesses), [Some(3)]);
+    drop((log, witnesses));
+    let (log, witnesses) = world.log(&[]);
+    world.add(&log, 11).await;
+    drop((log, witnesses));
+    let (log, witnesses) = world.log(&places);
+    let fork = world.add(&log, 12).await;
+    assert_eq!(ahead(&witnesses), [Some(3)]);
+    let anchors = world.anchors(vec![served.named.clone()]);
+    assert_eq!(vouched(&anchors, &fork, 1_000), None);
+    drop((log, witnesses));
+    served.stop().await;
+}
+
 // I1: catches a proof without the witnesses' lines, a wrong base of the proof after a restart of
 // either side, and cosignatures that are not renewed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

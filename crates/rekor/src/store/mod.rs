@@ -50,6 +50,38 @@ impl Storage {
     }
 }
 
+/// The name of the log whose folder this is, as the first line of its checkpoint says; `None` if
+/// nothing was logged in it yet. For whoever has no key to open it with: nothing is verified, made or
+/// changed.
+///
+/// # Errors
+/// [`RekorError::OldFormat`]; [`RekorError::Damaged`] for tiles without a checkpoint, or one that is no
+/// text; [`RekorError::Io`].
+pub fn log_in(dir: &FilePath) -> Result<Option<String>, RekorError> {
+    refuse_old_format(dir)?;
+    let path = dir.join("checkpoint");
+    let note = match std::fs::read(&path) {
+        Ok(note) => note,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return match dir.join("tile").exists() {
+                true => Err(without_checkpoint()),
+                false => Ok(None),
+            };
+        }
+        Err(e) => return Err(RekorError::io("reading the checkpoint", &path, e)),
+    };
+    let first = note.split(|byte| *byte == b'\n').next();
+    let name = std::str::from_utf8(first.unwrap_or_default()).map(str::to_owned);
+    let damaged = |_| RekorError::Damaged(format!("{} is not text", path.display()));
+    name.map(Some).map_err(damaged)
+}
+
+/// Without a checkpoint nothing was promised, and what is there is nobody's to go on with.
+pub(crate) fn without_checkpoint() -> RekorError {
+    let why = "there are tiles but no checkpoint: restore the file `checkpoint`";
+    RekorError::Damaged(why.to_owned())
+}
+
 /// Earlier versions kept all entries in one file.
 pub(crate) fn refuse_old_format(dir: &FilePath) -> Result<(), RekorError> {
     match dir.join("entries").symlink_metadata() {
@@ -88,8 +120,8 @@ async fn read_note(store: &Store, path: &Path) -> Result<Option<String>, RekorEr
     let found = store
         .get_at_most(path, MAX_NOTE as u64)
         .await
-        .map_err(RekorError::store("the checkpoint"))?;
+        .map_err(RekorError::store("a note of the log"))?;
     let text = |bytes: bytes::Bytes| String::from_utf8(bytes.into());
-    let damaged = |_| RekorError::Damaged("the checkpoint is not text".to_owned());
+    let damaged = |_| RekorError::Damaged(format!("the file `{path}` is not text"));
     found.map(text).transpose().map_err(damaged)
 }

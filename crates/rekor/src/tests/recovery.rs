@@ -165,7 +165,10 @@ async fn what_the_checkpoint_covers_is_never_repaired() {
         let before = files(dir.path());
         let error = reopen(&dir).err();
         assert!(
-            matches!(error, Some(RekorError::Damaged(_))),
+            matches!(
+                error,
+                Some(RekorError::Damaged(_) | RekorError::NotOwn { .. })
+            ),
             "{name} {why}: {error:?}"
         );
         assert!(files(dir.path()) == before, "{name} {why}: a refused open");
@@ -234,7 +237,18 @@ async fn a_folder_is_one_log_of_one_key_in_one_process() {
     let (dir, _) = left_behind(5).await;
     let stranger = LogKey::generate(ORIGIN).unwrap();
     let opened = Log::open(&Storage::folder(dir.path()), stranger);
-    assert!(matches!(opened, Err(RekorError::Damaged(_))));
+    let not_own = |opened, expected| match opened {
+        Err(RekorError::NotOwn { file, .. }) => assert_eq!(file, expected),
+        Err(why) => panic!("{why}"),
+        Ok(_) => panic!("opened"),
+    };
+    not_own(opened, "checkpoint");
+    fs::write(dir.path().join("pending"), "nonsense").unwrap();
+    not_own(reopen(&dir), "pending");
+    fs::write(dir.path().join("pending"), [0xff]).unwrap();
+    let damaged = reopen(&dir).err().unwrap().to_string();
+    assert!(damaged.contains("`pending` is not text"), "{damaged}");
+    fs::remove_file(dir.path().join("pending")).unwrap();
     let log = reopen(&dir).unwrap();
     assert!(matches!(reopen(&dir), Err(RekorError::Locked(_))));
     drop(log);

@@ -20,6 +20,7 @@ async fn served(timestamps: TimestampAuthority) -> Served {
     let services = Services {
         log: memory(),
         timestamps: Some(timestamps),
+        root_file: None,
     };
     Served::start(services).await
 }

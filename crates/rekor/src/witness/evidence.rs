@@ -34,7 +34,6 @@ impl Evidence {
     /// cosigned, which is what others rely on.
     pub(crate) fn keep(&self, folder: &KeyedFolder) {
         let (kind, origin) = (self.kind, &self.origin);
-        tracing::error!(?kind, %origin, "a log offered a checkpoint that does not fit what was seen");
         let short = |text: &str| Digest::of(text.as_bytes()).to_string().split_off(48);
         let family = match kind {
             Kind::Fork => format!("fork-{}-", short(origin)),
@@ -44,19 +43,31 @@ impl Evidence {
             "{family}{}",
             short(&format!("{}{}", self.before, self.other))
         );
-        let there: Vec<_> = fs::read_dir(folder.dir().join("evidence"))
+        let dir = folder.dir().join("evidence");
+        let there: Vec<_> = fs::read_dir(&dir)
             .into_iter()
             .flatten()
             .flatten()
             .map(|file| file.file_name().to_string_lossy().into_owned())
             .filter(|other| other.starts_with(&family))
             .collect();
-        if there.contains(&name) || there.len() >= MOST {
+        let what = "a log offered a checkpoint that does not fit what was seen";
+        let evidence = dir.join(&name).display().to_string();
+        if there.contains(&name) {
+            tracing::error!(?kind, %origin, %evidence, "{what}");
+            return;
+        }
+        if there.len() >= MOST {
+            let dir = dir.display();
+            tracing::error!(?kind, %origin, %dir, "{what}; {MOST} pieces of evidence are kept already");
             return;
         }
         let text = format!("{}\n{}", self.before, self.other);
-        if let Err(error) = folder.put(&format!("evidence/{name}"), text.as_bytes()) {
-            tracing::error!(%error, "evidence against a log could not be written");
+        match folder.put(&format!("evidence/{name}"), text.as_bytes()) {
+            Ok(()) => tracing::error!(?kind, %origin, %evidence, "{what}"),
+            Err(error) => {
+                tracing::error!(?kind, %origin, %error, "{what}; the evidence could not be written");
+            }
         }
     }
 }

@@ -111,6 +111,7 @@ impl Witness {
         let (folder, seed) = KeyedFolder::open(WitnessKey::LABEL, with.key_file, with.state)?;
         let key = WitnessKey::new(with.name, with.key_file, &seed)?;
         let seen = Seen::parse(&folder.load()?, &key)?;
+        seen.check(with.logs)?;
         let memory = Memory {
             folder,
             seen,

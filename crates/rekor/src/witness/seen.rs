@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use siegel_ident::{Digest, json};
 use siegel_translog::Checkpoint;
+use siegel_translog::note::Note;
 
+use super::WitnessLog;
 use super::decide::own;
 use super::key::WitnessKey;
 use crate::error::RekorError;
@@ -18,6 +20,11 @@ const MAX: usize = 1 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     notes: BTreeMap<String, (Checkpoint, String)>,
+}
+
+fn signed(note: &str, log: &WitnessLog) -> bool {
+    Note::parse(note)
+        .is_ok_and(|note| Checkpoint::verify_parsed(&note, &log.origin, &log.key).is_ok())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,6 +59,25 @@ impl Seen {
                 .insert(checkpoint.origin.clone(), (checkpoint, note));
         }
         Ok(seen)
+    }
+
+    /// Every note of a log that is watched must carry that log's signature: what was cosigned here is
+    /// evidence only with it (I1). A log may have a second key while it changes its key.
+    ///
+    /// # Errors
+    /// [`RekorError::Damaged`].
+    pub(crate) fn check(&self, logs: &[WitnessLog]) -> Result<(), RekorError> {
+        for (origin, (_, note)) in &self.notes {
+            let mut keys = logs.iter().filter(|log| log.origin == *origin).peekable();
+            let watched = keys.peek().is_some();
+            if watched && !keys.any(|log| signed(note, log)) {
+                return Err(RekorError::Damaged(format!(
+                    "state of the witness: the note of the log {origin:?} is not signed by that log under a key                      that is named for it. If the log has changed its key, name the old one too, with a \
+                     second --log; else the state is damaged"
+                )));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, RekorError> {

@@ -246,11 +246,19 @@ fn i1_a_state_that_was_altered_is_refused() {
     let path = world.dir.path().join("state/state");
     let good = std::fs::read_to_string(&path).unwrap();
     let cosignature = good.find("\u{2014} w.example.test").unwrap();
+    let signed = good.find("\u{2014} log.example.test ").unwrap() + 30;
+    let flipped = if good.as_bytes()[signed] == b'A' {
+        "B"
+    } else {
+        "A"
+    };
     let end = good.find("\"]").unwrap() + 2;
     for bad in [
         good.replace("\\n4\\n", "\\n3\\n"),
         good.replace("witness-state/v1", "witness-state/v2"),
         good.get(..good.len() - 2).unwrap().to_owned(),
+        // The log's signature is not under the cosignature: without it this is evidence of nothing.
+        format!("{}{flipped}{}", &good[..signed], &good[signed + 1..]),
         // Without the cosignature: only the log has signed this.
         format!("{}\"]{}", &good[..cosignature], &good[end..]),
     ] {
@@ -262,6 +270,35 @@ fn i1_a_state_that_was_altered_is_refused() {
     world.open().unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(world.open(), Err(RekorError::StateLost { .. })));
+}
+
+// I1: catches a witness that goes on under another key of a log, with evidence that nobody can check; and
+// one that could never follow a log that changes its key, or stop to watch one.
+#[test]
+fn i1_what_was_cosigned_stays_checkable() {
+    let mut world = World::new();
+    let witness = world.open().unwrap();
+    world.grow(4);
+    cosigned(&witness, &world.request(0, &world.leaves));
+    drop(witness);
+    let log = |origin: &str, key| WitnessLog {
+        origin: origin.to_owned(),
+        key,
+    };
+    let (old, new) = (world.log.key(), TestLog::new(ORIGIN, [4; 32]).key());
+    let open = |logs: &[WitnessLog]| {
+        let with = Witnessing {
+            name: "w.example.test",
+            key_file: &world.dir.path().join("key"),
+            state: &world.dir.path().join("state"),
+            logs,
+        };
+        Witness::open(&with, Arc::new(|| Timestamp(2_000))).map(drop)
+    };
+    let alone = open(&[log(ORIGIN, new)]).unwrap_err();
+    assert!(matches!(alone, RekorError::Damaged(_)), "{alone}");
+    open(&[log(ORIGIN, new), log(ORIGIN, old)]).unwrap();
+    open(&[log("other.example.test", new)]).unwrap();
 }
 
 // I1: a note may carry lines of others, before the log's own and behind it. None of them is kept: what is

@@ -22,6 +22,7 @@ use siegel_ident::Timestamp;
 use siegel_policy::Finding;
 
 use crate::failure::{Exit, Failure};
+use crate::interrupt::or_interrupted;
 use crate::say::{say, say_line};
 
 /// Write, check, explain and publish access policies; compute reference values.
@@ -63,7 +64,11 @@ pub async fn policy(args: PolicyArgs, json: bool, now: Option<u64>) -> Result<Ex
         PolicyCommand::Build(args) => print(&build::build(&args, now)?, json),
         PolicyCommand::Check(args) => print(&check::check(&args, now)?, json),
         PolicyCommand::Show(args) => print(&show::show(&args, now).await?, json),
-        PolicyCommand::Publish(args) => print(&publish::publish(&args, now).await?, json),
+        PolicyCommand::Publish(args) => {
+            let work = publish::publish(&args, now);
+            let published = or_interrupted("policy publish", publish::INTERRUPTED, work).await?;
+            print(&published, json)
+        }
         PolicyCommand::Measure(args) => print(&measure::measure(&args)?, json),
     }
 }

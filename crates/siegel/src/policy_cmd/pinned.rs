@@ -95,7 +95,14 @@ pub(super) async fn witnessed(
                 OperatorError::Unwitnessed { .. } => "unwitnessed",
                 _ => "log",
             };
-            Failure::failed(code, log.url(), why, &again(index)).under("I1")
+            let mut help = again(index);
+            if code == "unwitnessed" {
+                help.push_str(
+                    ". If that does not help, whoever runs the log sees in its messages why: witnesses that are \
+                     away, or a log that is behind what they have cosigned",
+                );
+            }
+            Failure::failed(code, log.url(), why, &help).under("I1")
         }
     })?;
     let (bytes, kind) = (policy.bytes(), predicate::POLICY);

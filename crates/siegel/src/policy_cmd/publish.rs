@@ -16,6 +16,10 @@ use crate::failure::{Exit, Failure};
 /// How long witnesses are waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What an interrupt leaves behind.
+pub(super) const INTERRUPTED: &str = "the policy may be in the log already, or not. Run the same command again: one more entry \
+                                      about the same policy does no harm";
+
 /// Put a compiled policy into a transparency log, and its bytes into the archive.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -39,7 +43,7 @@ for other clients, with an RFC 3161 time stamp if there is an authority.
 
 A policy with an error finding is not published (exit 3). Each publishing signs anew, so that publishing
 again makes one more entry about the same policy, which does no harm. Exit 1: log, archive, witnesses or
-authority failed. Exit 3: what the log answered proves nothing, or it is another log.")]
+authority failed, or it was interrupted. Exit 3: what the log answered proves nothing, or it is another log.")]
 pub struct PublishArgs {
     /// The compiled policy (canonical JSON)
     #[arg(value_name = "FILE.json")]

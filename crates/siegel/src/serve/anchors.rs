@@ -15,7 +15,8 @@ use crate::say::note;
 /// Oldest cosignature that counts, as in a simulation.
 const MAX_AGE: Seconds = Seconds(24 * 3_600);
 
-/// Writes `anchors.json` beside the key, if it is not there; returns where it is.
+/// Writes `anchors.json` beside the key, if it is not there; returns where it is, or nothing if a file of
+/// that name is not this log's anchors.
 ///
 /// A file that is there belongs to whoever edited it: it is left as it is, and what does not fit is
 /// said. Only one that this command wrote before there were witnesses gets the witnesses.
@@ -23,7 +24,7 @@ pub(super) fn beside_key(
     key_file: &Path,
     log: &LogAnchors,
     witnesses: &[WitnessAt],
-) -> Result<PathBuf, Failure> {
+) -> Result<Option<PathBuf>, Failure> {
     let path = key_file.with_file_name("anchors.json");
     let at = path.display().to_string();
     let failed = |why: io::Error| {
@@ -41,34 +42,40 @@ pub(super) fn beside_key(
         Err(why) if why.kind() == io::ErrorKind::NotFound => {
             put(&path, &new).map_err(failed)?;
             suggested(&at, &asked);
-            return Ok(path);
+            return Ok(Some(path));
         }
         Err(why) => return Err(failed(why)),
     };
     if found == new {
-        return Ok(path);
+        return Ok(Some(path));
     }
     if found == bytes(log)? {
         put(&path, &new).map_err(failed)?;
         note(&format!("{at} did not know the witnesses; it does now"));
         suggested(&at, &asked);
-        return Ok(path);
+        return Ok(Some(path));
     }
     match serde_json::from_slice::<AuditAnchors>(&found) {
         Ok(theirs) if (&theirs.log.origin, theirs.log.key) != (&log.origin, log.key) => {
             note(&format!(
-                "WARNING: {at} is of another log, and was left as it is: give it to nobody as this log's"
-            ))
+                "WARNING: {at} is of another log, and was left as it is: give it to nobody as this log's. Move it \
+                 away, and start again, to have this log's"
+            ));
+            return Ok(None);
         }
         Ok(theirs) if theirs.log.witnesses.witnesses != asked.witnesses.witnesses => note(
             &format!("{at} was left as it is: it names other witnesses than --witness does"),
         ),
         Ok(_) => {}
-        Err(why) => note(&format!(
-            "WARNING: {at} is no file of anchors, and was left as it is: {why}"
-        )),
+        Err(why) => {
+            note(&format!(
+                "WARNING: {at} is no file of anchors, and was left as it is: {why}. Move it away, and start again, \
+                 to have this log's"
+            ));
+            return Ok(None);
+        }
     }
-    Ok(path)
+    Ok(Some(path))
 }
 
 /// All witnesses that are asked, each as an operator of its own: more than that nobody knows here.
@@ -137,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let key = dir.path().join("key.pem");
         let log = LogAnchors::unwitnessed("log.example.test", [7; 32]);
-        let path = beside_key(&key, &log, &[]).unwrap();
+        let path = beside_key(&key, &log, &[]).unwrap().unwrap();
         assert_eq!(path, dir.path().join("anchors.json"));
         assert_eq!(read(&path).log, log);
         let first = fs::read(&path).unwrap();
@@ -157,13 +164,14 @@ mod tests {
         own.log.witnesses.required = 1;
         let other = LogAnchors::unwitnessed("log.example.test", [8; 32]);
         let other = serde_json::to_vec(&AuditAnchors::of(other)).unwrap();
-        for theirs in [
-            serde_json::to_vec(&own).unwrap(),
-            other,
-            b"no JSON".to_vec(),
+        for (theirs, ours) in [
+            (serde_json::to_vec(&own).unwrap(), true),
+            (other, false),
+            (b"no JSON".to_vec(), false),
         ] {
             fs::write(&path, &theirs).unwrap();
-            beside_key(&key, &log, &both).unwrap();
+            let said = beside_key(&key, &log, &both).unwrap();
+            assert_eq!(said, ours.then(|| path.clone()));
             assert_eq!(fs::read(&path).unwrap(), theirs);
         }
         assert!(!dir.path().join("anchors.json.new").exists());

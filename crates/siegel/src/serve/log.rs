@@ -1,11 +1,13 @@
 //! `siegel serve log`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use siegel_ident::Seconds;
-use siegel_rekor::{Log, LogKey, RekorError, Services, Storage, WitnessAt, Witnesses};
+use siegel_rekor::{
+    Log, LogKey, RekorError, RootFile, Services, Storage, WitnessAt, Witnesses, log_in,
+};
 
 use super::ready::Ready;
 use super::trouble::{Opening, listen};
@@ -19,8 +21,8 @@ pub(super) struct LogArgs {
     #[arg(long, value_name = "DIR", required_unless_present = "launched")]
     folder: Option<PathBuf>,
     /// The log's private key (PEM); made if it is not there. Beside it: the time stamp authority's
-    /// key, NAME.tsa.pem, anchors.json for auditors (one that is there is left as it is), and
-    /// trusted_root.json for other Sigstore clients
+    /// key, NAME.tsa.pem, anchors.json for auditors, and trusted_root.json for other Sigstore clients.
+    /// Of these two, one that somebody has changed, or that is another log's, is left as it is
     #[arg(long, value_name = "FILE", required_unless_present = "launched")]
     key: Option<PathBuf>,
     /// The log's name in its checkpoints
@@ -54,6 +56,7 @@ pub(super) async fn serve(args: LogArgs, json: bool) -> Result<Exit, Failure> {
         Failure::usage("bad-witness", "--witness", why, help)
     })?;
     let (listener, at) = listen(&args.listen).await?;
+    fits(&of_folder, &key_file, origin)?;
     let key = LogKey::load_or_create(origin, &key_file).map_err(|why| match why {
         RekorError::Proof(why) => {
             let help = "a log's name is a URL without a scheme: log.example.org";
@@ -70,18 +73,22 @@ pub(super) async fn serve(args: LogArgs, json: bool) -> Result<Exit, Failure> {
     note(&format!("log {origin} on http://{at}"));
     note(&format!("its key: {}", hex::encode(anchors.key)));
     let anchors_file = anchors::beside_key(&key_file, &anchors, &args.witness)?;
-    note(&format!(
-        "its anchors, for --anchors of audit and simulate: {}",
-        anchors_file.display()
-    ));
-    let root = key_file.with_file_name("trusted_root.json");
-    note(&format!("for other Sigstore clients: {}", root.display()));
+    if let Some(file) = &anchors_file {
+        let file = file.display();
+        note(&format!(
+            "its anchors, for --anchors of audit and simulate: {file}"
+        ));
+    }
+    let root = root_file(&key_file, services.root_file.as_ref());
+    if let Some(root) = &root {
+        note(&format!("for other Sigstore clients: {root}"));
+    }
     if args.witness.is_empty() {
         note("UNWITNESSED: no --witness is asked");
     }
     let mut ready = Ready::of("log", at).signing(origin, &anchors.key);
-    ready.anchors = Some(anchors_file.display().to_string());
-    ready.trusted_root = Some(root.display().to_string());
+    ready.anchors = anchors_file.map(|file| file.display().to_string());
+    ready.trusted_root = root;
     ready.say(json)?;
     let (every, now) = (Seconds(args.refresh), host_clock());
     tokio::select! {
@@ -90,4 +97,48 @@ pub(super) async fn serve(args: LogArgs, json: bool) -> Result<Exit, Failure> {
         () = witnesses.keep_fresh(&kept, every, &now) => {}
     }
     Ok(Exit::Ok)
+}
+
+/// The folder is new, or of a log of this name whose key is there: looked at before a key is made.
+fn fits(folder: &Opening<'_>, key_file: &Path, origin: &str) -> Result<(), Failure> {
+    let Some(found) = log_in(folder.path).map_err(|why| folder.failed(why))? else {
+        return Ok(());
+    };
+    let at = folder.path.display();
+    // A first line that is no name is damage, which opening it tells.
+    let named = siegel_translog::checkpoint::check_origin(&found).is_ok();
+    if named && found != origin {
+        let message = format!("the log in this folder is {found:?}, not {origin:?}");
+        let help = format!("give --origin {found}, or name another --folder for a new log");
+        return Err(
+            Failure::usage("other-origin", &format!("--folder {at}"), message, &help).under("I1"),
+        );
+    }
+    if !key_file.exists() {
+        let message =
+            format!("there is no such file, and the log {found:?} in {at} was made with a key");
+        let help = "name its key file; nothing was made. A log whose key is lost cannot go on: name another --folder";
+        let at = format!("--key {}", key_file.display());
+        return Err(Failure::usage("no-key", &at, message, help).under("I1"));
+    }
+    Ok(())
+}
+
+/// Where the trusted root of this log is; `None` if a file of that name is somebody else's, which is said.
+fn root_file(key_file: &Path, became: Option<&RootFile>) -> Option<String> {
+    let root = key_file.with_file_name("trusted_root.json");
+    let root = root.display().to_string();
+    match became? {
+        RootFile::Current => {}
+        RootFile::Renewed => note(&format!(
+            "{root} named a time stamp authority that is gone; it names the one of now"
+        )),
+        RootFile::Foreign(why) => {
+            note(&format!(
+                "WARNING: {root} was left as it is: {why}. Move it away, and start again, to have this log's"
+            ));
+            return None;
+        }
+    }
+    Some(root)
 }

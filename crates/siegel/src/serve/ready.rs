@@ -18,10 +18,10 @@ pub(super) struct Ready<'a> {
     /// Its public key, in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<String>,
-    /// A log's: the anchors for its auditors.
+    /// A log's: the anchors for its auditors, if the file is its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) anchors: Option<String>,
-    /// A log's: what other Sigstore clients need.
+    /// A log's: what other Sigstore clients need, if the file is its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trusted_root: Option<String>,
 }

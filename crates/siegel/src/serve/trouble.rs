@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use siegel_rekor::RekorError;
+use siegel_translog::ProofError;
 use tokio::net::TcpListener;
 
 use crate::failure::Failure;
@@ -87,11 +88,37 @@ impl Opening<'_> {
                 "choose a --key file and a --state folder that are not there yet",
             )
             .under("I1"),
+            RekorError::NotOwn { why: form, .. }
+                if matches!(
+                    **form,
+                    ProofError::CheckpointSignature { .. } | ProofError::Field { .. }
+                ) =>
+            {
+                Failure::failed(
+                    "damaged",
+                    &at,
+                    &why,
+                    "is --key the key that this folder was made with? Else restore the folder",
+                )
+            }
+            RekorError::NotOwn { .. } => Failure::failed(
+                "damaged",
+                &at,
+                &why,
+                "restore this file from a copy of the newest state",
+            ),
+            RekorError::Damaged(_) if part == "log" => Failure::failed(
+                "damaged",
+                &at,
+                &why,
+                "restore what it names from a copy of the newest state; nothing was changed here",
+            ),
             RekorError::Damaged(_) => Failure::failed(
                 "damaged",
                 &at,
                 &why,
-                "is --key the key that this folder was made with? Else restore the folder",
+                "is --name the name that it was made under? Else choose a --key file and a folder that are not \
+                 there yet: an old copy would have forgotten what was seen since",
             ),
             _ => Failure::failed(&format!("serve-{part}"), &at, &why, ""),
         }

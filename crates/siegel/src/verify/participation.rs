@@ -8,7 +8,9 @@ use siegel_ident::{BlobDigest, ClusterId, Digest, InputRoot, PolicyDigest, RunId
 use siegel_participation::{MAX_BLOBS, Participation, ParticipationError};
 use siegel_policy::Utc;
 
-use super::registration::{Anchors, FOLDER, INPUTS, RECEIPT, read_receipt, refused, run_folder};
+use super::registration::{
+    Anchors, FOLDER, Files, INPUTS, RECEIPT, read_receipt, refused, run_folder,
+};
 use super::{Outcome, print};
 use crate::failure::{Exit, Failure};
 use crate::policy_cmd::{clock, files};
@@ -104,7 +106,7 @@ pub fn participation(
         run_folder(run)?;
     }
     let anchors = Anchors::read(args.anchors.as_deref(), args.run.as_deref())?;
-    let (document, at) = document(args)?;
+    let (document, at, of_receipt) = document(args)?;
     let blob = document.blob;
     if let Some(asked) = args.blob.map(BlobDigest::from)
         && asked != blob
@@ -114,7 +116,10 @@ pub fn participation(
     }
     let (log, clusters) = anchors.parts();
     let answer = document.verify(log, clusters, clock(now)?);
-    let answer = answer.map_err(|why| refused(&why, &at))?;
+    let answer = answer.map_err(|why| {
+        let of_receipt = of_receipt.and_then(|files| files.of(&why));
+        refused(&why, of_receipt.as_ref().unwrap_or(&at))
+    })?;
     if let Some(path) = &args.write {
         let bytes = document.to_bytes().map_err(|why| refused(&why, &at))?;
         files::write_new(path, &bytes)?;
@@ -139,12 +144,12 @@ pub fn participation(
     print(&outcome, json)
 }
 
-/// The proof, read or made; and the file that an error is about.
-fn document(args: &ParticipationArgs) -> Result<(Participation, PathBuf), Failure> {
+/// The proof, read or made; the file that an error is about, and those of the receipt if it was made of some.
+fn document(args: &ParticipationArgs) -> Result<(Participation, PathBuf, Option<Files>), Failure> {
     if let Some(path) = &args.proof {
         let bytes = files::read(path, "proof", PROOF_MAX)?;
         let document = Participation::parse(&bytes).map_err(|why| refused(&why, path))?;
-        return Ok((document, path.clone()));
+        return Ok((document, path.clone(), None));
     }
     let (receipt, inputs) = match (&args.run, &args.receipt, &args.inputs) {
         (Some(run), ..) => (
@@ -158,10 +163,11 @@ fn document(args: &ParticipationArgs) -> Result<(Participation, PathBuf), Failur
         return Err(missing("--blob"));
     };
     let (proof, genesis) = (args.receipt_proof.as_deref(), args.genesis.as_deref());
-    let logged = read_receipt(&receipt, proof, genesis)?;
+    let (logged, files) = read_receipt(&receipt, proof, genesis)?;
     let list = read_list(&inputs)?;
     let document = Participation::new(blob.into(), logged, &list);
-    Ok((document.map_err(|why| refused(&why, &inputs))?, inputs))
+    let document = document.map_err(|why| refused(&why, &inputs))?;
+    Ok((document, inputs, Some(files)))
 }
 
 fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {

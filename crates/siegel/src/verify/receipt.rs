@@ -77,8 +77,8 @@ pub fn receipt(args: &ReceiptArgs, json: bool, now: Option<u64>) -> Result<Exit,
         return Err(files::cannot_read(&path, "receipt", &why));
     }
     let anchors = Anchors::read(args.anchors.as_deref(), run)?;
-    let logged = read_receipt(&path, args.proof.as_deref(), args.genesis.as_deref())?;
-    let verified = anchors.verify(&logged, &path, clock(now)?)?;
+    let (logged, files) = read_receipt(&path, args.proof.as_deref(), args.genesis.as_deref())?;
+    let verified = anchors.verify(&logged, &files, clock(now)?)?;
     let outcome = Verified {
         schema: "siegel/verified-receipt/v1",
         verified: true,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use siegel_audit::AuditAnchors;
 use siegel_ident::{ClusterId, Timestamp};
 use siegel_participation::{LoggedReceipt, ParticipationError, VerifiedReceipt};
+use siegel_translog::ProofError;
 
 use crate::audit_cmd::read_anchors;
 use crate::failure::{Exit, Failure};
@@ -24,20 +25,60 @@ pub const INPUTS: &str = "inputs.bin";
 /// Largest receipt, genesis or bundle, in bytes.
 const DOCUMENT_MAX: usize = 64 * 1024;
 
+/// Where receipt, proof and genesis are.
+pub struct Files {
+    receipt: PathBuf,
+    proof: PathBuf,
+    genesis: PathBuf,
+}
+
+impl Files {
+    /// The file that an error is about; `None` if it is about none of these.
+    pub fn of(&self, why: &ParticipationError) -> Option<PathBuf> {
+        use ParticipationError as E;
+        match why {
+            E::NotText("genesis") | E::Genesis(_) | E::UnknownCluster(_) | E::OtherLog { .. } => {
+                Some(&self.genesis)
+            }
+            E::NotText("receipt") | E::Receipt(_) | E::NotARegistration => Some(&self.receipt),
+            // The proof is about other bytes than the receipt's.
+            E::Proof(ProofError::OtherBytes { .. }) => Some(&self.receipt),
+            // The point in the genesis.
+            E::Proof(ProofError::Key(_)) => Some(&self.genesis),
+            E::NotText(_) | E::Proof(_) => Some(&self.proof),
+            // One of the two: their digests cannot say which.
+            E::OtherCluster { .. } => {
+                let (receipt, genesis) = (self.receipt.display(), self.genesis.display());
+                return Some(PathBuf::from(format!("{genesis} or {receipt}")));
+            }
+            _ => None,
+        }
+        .cloned()
+    }
+}
+
 /// Receipt, proof and genesis. Proof and genesis lie beside the receipt if nothing else is said.
 pub fn read_receipt(
     receipt: &Path,
     proof: Option<&Path>,
     genesis: Option<&Path>,
-) -> Result<LoggedReceipt, Failure> {
+) -> Result<(LoggedReceipt, Files), Failure> {
     let beside = |given: Option<&Path>, name: &str| -> PathBuf {
         given.map_or_else(|| receipt.with_file_name(name), Path::to_path_buf)
     };
     let read = |path: &Path, what: &str| files::read(path, what, DOCUMENT_MAX);
+    let files = Files {
+        receipt: receipt.to_owned(),
+        proof: beside(proof, PROOF),
+        genesis: beside(genesis, GENESIS),
+    };
     let body = read(receipt, "receipt")?;
-    let bundle = read(&beside(proof, PROOF), "receipt's proof")?;
-    let genesis = read(&beside(genesis, GENESIS), "genesis")?;
-    LoggedReceipt::new(&genesis, &body, &bundle).map_err(|why| refused(&why, receipt))
+    let bundle = read(&files.proof, "receipt's proof")?;
+    let genesis = read(&files.genesis, "genesis")?;
+    match LoggedReceipt::new(&genesis, &body, &bundle) {
+        Ok(logged) => Ok((logged, files)),
+        Err(why) => Err(refused(&why, &files.of(&why).unwrap_or(files.receipt))),
+    }
 }
 
 /// The verifier's anchors, the clusters in them, and the labels that go before every answer.
@@ -72,12 +113,15 @@ impl Anchors {
     pub fn verify(
         &self,
         receipt: &LoggedReceipt,
-        at: &Path,
+        files: &Files,
         now: Timestamp,
     ) -> Result<VerifiedReceipt, Failure> {
         let (log, clusters) = self.parts();
         let verified = receipt.verify(log, clusters, now);
-        verified.map_err(|why| refused(&why, at))
+        verified.map_err(|why| {
+            let at = files.of(&why);
+            refused(&why, at.as_deref().unwrap_or(&files.receipt))
+        })
     }
 
     /// What must be said before anything else (I1, I11).
@@ -90,7 +134,7 @@ impl Anchors {
             ),
             (
                 receipt.simulation && !unwitnessed,
-                "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log",
+                "SIMULATED WITNESSES: whoever runs the simulation runs the witnesses of its log, if that is its own",
             ),
             (
                 unwitnessed,
