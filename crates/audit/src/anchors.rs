@@ -28,8 +28,8 @@ pub struct AuditAnchors {
     /// Checkpoints of this log seen earlier, or by others: the log must have grown from each.
     #[serde(default)]
     pub known_checkpoints: Vec<KnownCheckpoint>,
-    /// Where others show what they see of this log: a URL that ends in `checkpoint`, a mirror's or
-    /// log's URL, a log's folder, or a file with a signed note.
+    /// Where others show what they see of this log: the URL of a log, mirror or witness, or of
+    /// its note (`…/checkpoint`, `…/checkpoint/<SHA-256 of the log's name>`), a log's folder, or a file with a signed note.
     #[serde(default)]
     pub observers: Vec<String>,
 }

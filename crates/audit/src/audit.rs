@@ -13,7 +13,7 @@ use siegel_translog::ProofError;
 
 use crate::anchors::AuditAnchors;
 use crate::findings::Findings;
-use crate::follow::{Evidence, Seen, State, compare, observe};
+use crate::follow::{Ahead, Evidence, Remembering, Seen, State, compare, observe};
 use crate::read::ReadError;
 use crate::replay::Replay;
 use crate::report::{AuditReport, Counts, LogReport, Verdict};
@@ -69,6 +69,7 @@ pub struct Audit<'a> {
     state: Option<&'a State>,
     rebaselined: bool,
     shared: bool,
+    kept: bool,
 }
 
 /// A report, and what to remember of the log.
@@ -79,6 +80,8 @@ pub struct Audited {
     /// The checkpoint, if the entries are what it covers and nothing that the log has signed before
     /// speaks against it.
     pub verified: Option<Seen>,
+    /// Notes of observers that are ahead of the log, from this audit and earlier ones.
+    pub ahead: Vec<Ahead>,
 }
 
 impl<'a> Audit<'a> {
@@ -91,6 +94,7 @@ impl<'a> Audit<'a> {
             state: None,
             rebaselined: false,
             shared: false,
+            kept: false,
         }
     }
 
@@ -98,6 +102,13 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub fn since(mut self, state: &'a State) -> Self {
         self.state = Some(state);
+        self
+    }
+
+    /// Says that what this audit remembers outlives it.
+    #[must_use]
+    pub fn kept(mut self, kept: bool) -> Self {
+        self.kept = kept;
         self
     }
 
@@ -128,14 +139,12 @@ impl<'a> Audit<'a> {
             return Err(AuditError::SharedByNobody);
         }
         let mut findings = Findings::default();
-        if self.rebaselined {
-            let message = "REBASELINED: what was known of this log was given up; if it was \
-                           rewritten before, this audit cannot tell";
-            findings.warning("rebaselined", "I1", message);
-        }
         // Observers first: what they see is then no newer than what the log is about to show.
         let observed = observe(&anchors.observers, &anchors.log, &mut findings).await;
         let mut draft = Draft::default();
+        draft.ahead = self
+            .state
+            .map_or_else(Vec::new, |state| state.ahead().to_vec());
         let Some(shown) = self.checkpoint(log, &mut findings).await? else {
             return Ok(self.finish(draft, None, findings));
         };
@@ -157,8 +166,13 @@ impl<'a> Audit<'a> {
             draft.evidence.push(caught);
         }
         let source = (log, &anchors.log);
-        let split = compare(&observed, &shown, tree, source, &mut findings).await?;
-        draft.evidence.extend(split);
+        let remembering = Remembering {
+            before: &draft.ahead,
+            kept: self.kept,
+        };
+        let compared = compare(&observed, remembering, &shown, tree, source, &mut findings).await?;
+        draft.evidence.extend(compared.evidence);
+        draft.ahead = compared.ahead;
         draft.replay.judge(under, tree, &mut findings);
         Ok(self.finish(draft, Some(shown), findings))
     }
@@ -240,11 +254,18 @@ impl<'a> Audit<'a> {
             counts,
             replay,
             evidence,
+            ahead,
             grew,
         } = draft;
         if let Some(state) = self.state {
             let standing = state.standing(&evidence);
             standing.into_iter().for_each(|old| findings.add(old));
+        }
+        // Only where there is something to remember in its place.
+        if self.rebaselined && (grew || !evidence.is_empty() || !ahead.is_empty()) {
+            let message = "REBASELINED: what was known of this log was given up; if it was \
+                           rewritten before, this audit cannot tell";
+            findings.warning("rebaselined", "I1", message);
         }
         let before = self.state.and_then(State::last);
         self.judged_as_before(&mut findings);
@@ -296,7 +317,11 @@ impl<'a> Audit<'a> {
             grouped,
         };
         let verified = shown.filter(|_| grew);
-        Audited { report, verified }
+        Audited {
+            report,
+            verified,
+            ahead,
+        }
     }
 }
 
@@ -306,6 +331,8 @@ struct Draft {
     counts: Counts,
     replay: Replay,
     evidence: Vec<Evidence>,
+    /// Notes that are ahead of the log.
+    ahead: Vec<Ahead>,
     /// The log is whole, and grew from what is known of it.
     grew: bool,
 }

@@ -21,7 +21,7 @@ mod witnessed;
 
 pub use anchors::{AuditAnchors, ExpectedCluster, KnownCheckpoint};
 pub use audit::{Audit, AuditError, Audited, audit};
-pub use follow::{Evidence, Place, Seen, SignedNote, State, StateError, StateFolder};
+pub use follow::{Ahead, Evidence, Place, Seen, SignedNote, State, StateError, StateFolder};
 pub use report::{
     AccountReport, AuditReport, Counts, EndorsedReport, FindingGroup, LogReport, PipelineReport,
     PolicyReport, RunReport, RunState, Verdict,

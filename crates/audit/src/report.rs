@@ -80,7 +80,7 @@ pub struct FindingGroup {
 
 /// The one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Nothing speaks against trust in what was audited; warnings may say how far it reaches.
     Good,

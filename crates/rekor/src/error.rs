@@ -206,6 +206,7 @@ impl RekorError {
             StoreError::TooLong { path, max } => {
                 Self::Damaged(format!("{path} is longer than {max} bytes"))
             }
+            not @ StoreError::NotAFile(_) => Self::Damaged(not.to_string()),
             error => Self::Io {
                 what: what.to_owned(),
                 source: io::Error::other(error),

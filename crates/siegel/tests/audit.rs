@@ -219,7 +219,7 @@ async fn every_break_of_the_chain_is_found_and_named() {
         let (code, output) = siegel(&["audit", &log, "--anchors", &anchors, "--json"]);
         assert_eq!(code, 3, "{}: {output:?}", lie.what);
         let report = json(&output);
-        assert_eq!(report["verdict"], "not_trustworthy", "{}", lie.what);
+        assert_eq!(report["verdict"], "not-trustworthy", "{}", lie.what);
         let named = report["findings"]
             .as_array()
             .unwrap()
@@ -326,4 +326,110 @@ fn a_time_is_refused_where_none_is_asked_for() {
     let (code, output) = siegel(&["audit", "/nowhere", "--watch", "--now", "1"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(code == 2 && said.contains("--now"), "{said}");
+}
+
+fn pipe(at: &Path) {
+    let made = Command::new("mkfifo").arg(at).status().unwrap();
+    assert!(made.success());
+}
+
+/// I14. Catches: a command that waits for ever for a named pipe in the place of a file.
+#[tokio::test]
+async fn i14_a_pipe_is_no_file_and_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    lie("nothing", "", "").tell(dir.path()).await;
+    let run = dir.path().display().to_string();
+    let fifo = dir.path().join("fifo");
+    pipe(&fifo);
+    let fifo = fifo.display().to_string();
+    let (code, output) = siegel(&["audit", &run, "--anchors", &fifo, "--json"]);
+    assert_eq!(
+        (code, &json(&output)["error"]["code"]),
+        (2, &"cannot-read".into())
+    );
+    let (code, output) = siegel(&["audit", &run, "--observer", &fifo, "--json"]);
+    let found = json(&output)["findings"].to_string();
+    assert!(code == 0 && found.contains("observer-away"), "{found}");
+    for at in [
+        last_bundle(&dir.path().join("log")),
+        dir.path().join("log/checkpoint"),
+    ] {
+        std::fs::remove_file(&at).unwrap();
+        pipe(&at);
+        let (code, output) = siegel(&["audit", &run, "--json"]);
+        assert_eq!(code, 3, "{output:?}");
+    }
+}
+
+/// I8. Catches: a state that later audits cannot read, one that is put into a log's folder, and words
+/// about what was given up where there was nothing, or where nothing was.
+#[tokio::test]
+async fn i8_a_state_is_written_where_and_as_it_can_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    lie("nothing", "", "").tell(dir.path()).await;
+    let run = dir.path().display().to_string();
+    let state = dir.path().join("state").display().to_string();
+    let asked = ["audit", &run, "--json", "--state", &state, "--rebaseline"];
+    for now in ["9007199254740992", "18446744073709551615"] {
+        let (code, output) = siegel(&[&asked[..], &["--now", now]].concat());
+        assert_eq!(
+            (code, &json(&output)["error"]["code"]),
+            (2, &"bad-time".into())
+        );
+    }
+    let log = dir.path().join("log").display().to_string();
+    let (code, output) = siegel(&["audit", &run, "--json", "--state", &log, "--rebaseline"]);
+    assert_eq!(
+        (code, &json(&output)["error"]["code"]),
+        (2, &"not-a-state".into())
+    );
+    assert!(!dir.path().join("log/state.json").exists());
+
+    let gives_up =
+        |output: &Output| String::from_utf8_lossy(&output.stderr).contains("REBASELINED");
+    let (code, output) = siegel(&asked);
+    assert!(code == 0 && !gives_up(&output), "{output:?}");
+    let checkpoint = dir.path().join("log/checkpoint");
+    let note = std::fs::read(&checkpoint).unwrap();
+    std::fs::write(&checkpoint, "no note").unwrap();
+    let (code, output) = siegel(&asked);
+    assert!(code == 3 && !gives_up(&output), "{output:?}");
+    assert!(
+        !json(&output)["findings"]
+            .to_string()
+            .contains("REBASELINED")
+    );
+    std::fs::write(&checkpoint, note).unwrap();
+    let (code, output) = siegel(&[&asked[..], &["--now", "9007199254740991"]].concat());
+    assert!(code == 0 && gives_up(&output), "{output:?}");
+    let (code, output) = siegel(&asked[..5]);
+    assert!(code == 0 && !gives_up(&output), "{output:?}");
+}
+
+/// Catches: a wrong use that is taken for a log that is away.
+#[tokio::test]
+async fn anchors_and_runs_that_cannot_be_used_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    lie("nothing", "", "").tell(dir.path()).await;
+    let run = dir.path().display().to_string();
+    let anchors = dir.path().join("anchors.json");
+    let good = std::fs::read(&anchors).unwrap();
+    let mut bad: AuditAnchors = serde_json::from_slice(&good).unwrap();
+    bad.log.witnesses.required = 3;
+    std::fs::write(&anchors, serde_json::to_vec(&bad).unwrap()).unwrap();
+    let (code, output) = siegel(&["audit", &run, "--json"]);
+    let error = &json(&output)["error"];
+    assert_eq!((code, &error["code"]), (2, &"bad-anchors".into()));
+    assert!(error.to_string().contains("anchors.json"), "{error}");
+
+    std::fs::write(&anchors, good).unwrap();
+    std::fs::remove_dir_all(dir.path().join("log")).unwrap();
+    let (code, output) = siegel(&["audit", &run, "--json"]);
+    let error = &json(&output)["error"];
+    assert_eq!((code, &error["code"]), (2, &"log-elsewhere".into()));
+    let command = format!("siegel audit URL --anchors {}", anchors.display());
+    assert!(
+        error["help"].as_str().unwrap().contains(&command),
+        "{error}"
+    );
 }

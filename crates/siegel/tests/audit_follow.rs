@@ -409,7 +409,7 @@ async fn a_watch_goes_on_until_the_log_is_caught() {
         .await;
     let mut watch = follower.watch();
     let bad = watch.line().await;
-    assert_eq!(bad["verdict"], "not_trustworthy");
+    assert_eq!(bad["verdict"], "not-trustworthy");
     assert_eq!(watch.interrupted().await, 3);
 
     let mut watch = follower.watch();

@@ -18,6 +18,9 @@ pub enum StoreError {
         /// The bound in bytes.
         max: u64,
     },
+    /// A pipe, device or folder in the place of a file: reading it might never end.
+    #[error("{0:?} in the store is no regular file")]
+    NotAFile(String),
     /// A store URL or folder that cannot be used.
     #[error("store URL {url:?}: {why}")]
     Url {

@@ -167,6 +167,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::TooLong`], [`StoreError::Failed`].
     pub async fn get_at_most(&self, at: &Path, max: u64) -> Result<Option<Bytes>, StoreError> {
+        self.is_file(at)?;
         match self.objects.get(at).await {
             Ok(found) if found.meta.size > max => Err(StoreError::TooLong {
                 path: at.to_string(),
@@ -175,6 +176,20 @@ impl Store {
             Ok(found) => Ok(Some(found.bytes().await?)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// In a folder anything may lie under a name, and a pipe or device is not to be waited for (I14).
+    /// What is not there, or cannot be looked at, the read itself will say.
+    fn is_file(&self, at: &Path) -> Result<(), StoreError> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        match fs::metadata(folder.join(at.as_ref())) {
+            Ok(found) if !found.is_file() && !found.is_dir() => {
+                Err(StoreError::NotAFile(at.to_string()))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -190,6 +205,7 @@ impl Store {
         if bytes.is_empty() {
             return Ok(Some(Bytes::new()));
         }
+        self.is_file(at)?;
         match self.objects.get_range(at, bytes).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),

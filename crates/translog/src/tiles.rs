@@ -184,6 +184,12 @@ impl TileSet {
         needed(to, |node| nodes::consistency(node, from, to))
     }
 
+    /// The hash tiles that [`Self::root`] of the first `from` entries reads, as wide as they are at size
+    /// `to`.
+    pub fn for_root(from: u64, to: u64) -> Vec<TilePath> {
+        needed(to, |node| nodes::root(node, from))
+    }
+
     /// Adds the bytes of a tile, which may be wider than asked for, as when the log has grown.
     /// False if they are not those of a hash tile of at least this width.
     pub fn insert(&mut self, tile: TilePath, bytes: &[u8]) -> bool {

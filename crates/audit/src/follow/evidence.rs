@@ -13,7 +13,7 @@ pub struct Evidence {
     pub finding: String,
     /// What the two notes contradict each other in.
     pub message: String,
-    /// What the log shows now.
+    /// What the log shows now; where two observers contradict each other, what one of them sees.
     pub shown: SignedNote,
     /// What it has signed besides.
     pub other: SignedNote,
@@ -31,15 +31,25 @@ pub struct SignedNote {
 
 impl Evidence {
     pub(crate) fn new(finding: &str, message: &str, shown: &Seen, other: (&str, &Seen)) -> Self {
-        let signed = |from: &str, seen: &Seen| SignedNote {
+        Self::between(finding, message, ("the log", shown), other)
+    }
+
+    /// The same of any two.
+    pub(crate) fn between(
+        finding: &str,
+        message: &str,
+        shown: (&str, &Seen),
+        other: (&str, &Seen),
+    ) -> Self {
+        let signed = |(from, seen): (&str, &Seen)| SignedNote {
             from: from.to_owned(),
             note: seen.note().to_owned(),
         };
         Self {
             finding: finding.to_owned(),
             message: message.to_owned(),
-            shown: signed("the log", shown),
-            other: signed(other.0, other.1),
+            shown: signed(shown),
+            other: signed(other),
         }
     }
 

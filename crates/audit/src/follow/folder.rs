@@ -56,6 +56,14 @@ pub enum StateError {
         /// What is wrong with it.
         why: String,
     },
+    /// Something else is there.
+    #[error(
+        "{0} is no folder of a state: it holds other things, as a log does; nothing was read or changed"
+    )]
+    NotAState(String),
+    /// What would be written could not be read again.
+    #[error("the state would not be readable ({0}), so the old one was not replaced")]
+    NotReadable(String),
     /// It is of another name or key.
     #[error(
         "the state in {dir} is of log {other:?} or of another key of it, not of the log that \
@@ -89,6 +97,9 @@ pub struct StateFolder {
     state: State,
     /// What was in the file.
     saved: Option<Vec<u8>>,
+    /// Something was known when it was opened, even if it is lost.
+    known: bool,
+    log: LogAnchors,
     _lock: File,
 }
 
@@ -111,6 +122,7 @@ impl StateFolder {
             }
             fs::create_dir_all(dir).map_err(failed(dir))?;
         }
+        is_for_a_state(dir)?;
         let lock = lock(dir)?;
         remove_leftovers(dir).map_err(failed(dir))?;
         let saved = read(&dir.join("state.json"))?;
@@ -128,7 +140,9 @@ impl StateFolder {
         Ok(Self {
             place,
             state,
+            known: saved.is_some() || there_was,
             saved,
+            log: log.clone(),
             _lock: lock,
         })
     }
@@ -143,11 +157,17 @@ impl StateFolder {
         self.state.last().is_none() && !self.state.is_contradicted()
     }
 
-    /// Keeps what an audit saw: evidence first, then the state, each file whole or not at all.
+    /// True until the first state is saved, if it takes the place of something that was known.
+    pub fn gives_up(&self) -> bool {
+        self.place.rebaseline && self.known
+    }
+
+    /// Keeps what an audit saw: evidence first, then the state, each file whole or not at all. True if
+    /// what was known before was given up by this.
     ///
     /// # Errors
-    /// [`StateError::Io`]: the old state is still there.
-    pub fn keep(&mut self, audited: &Audited, now: Timestamp) -> Result<(), StateError> {
+    /// [`StateError::Io`], [`StateError::NotReadable`]: the old state is still there.
+    pub fn keep(&mut self, audited: &Audited, now: Timestamp) -> Result<bool, StateError> {
         let dir = self.place.dir.clone();
         for evidence in &audited.report.evidence {
             let bytes = siegel_ident::json::to_canonical(evidence)?;
@@ -155,16 +175,15 @@ impl StateFolder {
         }
         let mut state = self.state.clone();
         if !state.take(audited, now) {
-            return Ok(());
+            return Ok(false);
         }
         let bytes = state.to_bytes()?;
+        self.is_readable(&bytes, &state)?;
         if self.place.rebaseline
-            && let Some(old) = self.saved.take_if(|old| *old != bytes)
+            && let Some(old) = self.saved.as_ref().filter(|old| **old != bytes)
         {
-            let short: String = Digest::of(&old).to_string().chars().take(16).collect();
-            self.keep_evidence(&format!("rebaselined-{short}"), &old)?;
-            // From here on it is this audit's own state that is followed.
-            self.place.rebaseline = false;
+            let short: String = Digest::of(old).to_string().chars().take(16).collect();
+            self.keep_evidence(&format!("rebaselined-{short}"), old)?;
         }
         replace(&dir, &dir.join("state.json"), &bytes)?;
         let marker = marker(&dir);
@@ -173,8 +192,22 @@ impl StateFolder {
                 .and_then(|file| file.sync_all())
                 .map_err(failed(&marker))?;
         }
-        self.state = state;
-        Ok(())
+        let given_up = self.gives_up();
+        // From here on it is this audit's own state that is followed.
+        self.place.rebaseline = false;
+        (self.state, self.saved) = (state, None);
+        Ok(given_up)
+    }
+
+    /// What cannot be read again is never written: it would stop every later audit.
+    fn is_readable(&self, bytes: &[u8], state: &State) -> Result<(), StateError> {
+        match State::parse(bytes, &self.log) {
+            Ok(read) if read == *state => Ok(()),
+            Ok(_) => Err(StateError::NotReadable("it reads as another one".into())),
+            Err(NotState::Damaged(why) | NotState::OtherLog(why)) => {
+                Err(StateError::NotReadable(why))
+            }
+        }
     }
 
     fn keep_evidence(&self, name: &str, bytes: &[u8]) -> Result<(), StateError> {
@@ -185,6 +218,22 @@ impl StateFolder {
             true => Ok(()),
             false => replace(&self.place.dir, &path, bytes),
         }
+    }
+}
+
+/// A folder that is a log's, or has other things and no state, is left alone: not even a lock is made.
+fn is_for_a_state(dir: &Path) -> Result<(), StateError> {
+    let ours = ["state.json", "lock", "evidence", TEMPORARY];
+    let (mut others, mut has_state, mut is_log) = (false, false, false);
+    for entry in fs::read_dir(dir).map_err(failed(dir))? {
+        let name = entry.map_err(failed(dir))?.file_name();
+        has_state |= name == "state.json";
+        is_log |= name == "checkpoint" || name == "tile";
+        others |= !ours.iter().any(|own| name == *own);
+    }
+    match is_log || (others && !has_state) {
+        true => Err(StateError::NotAState(dir.display().to_string())),
+        false => Ok(()),
     }
 }
 
@@ -206,10 +255,14 @@ fn lock(dir: &Path) -> Result<File, StateError> {
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, StateError> {
-    let file = match File::open(path) {
+    let found = match fs::metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(failed(path))?,
     };
+    if !found.is_file() {
+        return Err(failed(path)(io::Error::other("this is no regular file")));
+    }
+    let file = File::open(path).map_err(failed(path))?;
     let mut bytes = Vec::new();
     // One byte more than is allowed: a longer file is refused as too long.
     file.take(STATE_MAX as u64 + 1)

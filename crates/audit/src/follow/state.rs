@@ -5,7 +5,8 @@ use siegel_ident::{Digest, Timestamp, json};
 use siegel_policy::{Finding, Severity};
 use siegel_translog::{LogAnchors, Tree};
 
-use super::{Evidence, Seen};
+use super::ahead::{AHEAD_MAX, AheadJson};
+use super::{Ahead, Evidence, Seen};
 use crate::audit::Audited;
 
 const SCHEMA: &str = "siegel/audit-state/v1";
@@ -24,6 +25,8 @@ pub struct State {
     /// Oldest first; each has grown from the one before.
     pub(super) seen: Vec<(Timestamp, Seen)>,
     standing: Vec<Standing>,
+    /// What observers were shown and this auditor was not, yet.
+    ahead: Vec<Ahead>,
     /// The last audit took the log for one that others write in, too.
     shared: bool,
 }
@@ -54,6 +57,7 @@ impl State {
             log: log.clone(),
             seen: Vec::new(),
             standing: Vec::new(),
+            ahead: Vec::new(),
             shared: false,
         }
     }
@@ -66,6 +70,11 @@ impl State {
     /// True if the log was caught, now or earlier.
     pub fn is_contradicted(&self) -> bool {
         !self.standing.is_empty()
+    }
+
+    /// Notes of observers that were ahead of the log; each is held against it once it has grown so far.
+    pub fn ahead(&self) -> &[Ahead] {
+        &self.ahead
     }
 
     /// True if the last audit took the log for one that others write in, too.
@@ -87,6 +96,8 @@ impl State {
                 });
             }
         }
+        self.ahead.clone_from(&audited.ahead);
+        self.ahead.truncate(AHEAD_MAX);
         if let Some(seen) = &audited.verified {
             self.shared = audited.report.log.shared;
             // The same tree, cosigned again: the newer note replaces the older.
@@ -155,6 +166,7 @@ impl State {
             key: self.log.key,
             seen: seen.collect(),
             standing: self.standing.clone(),
+            ahead: self.ahead.iter().map(Ahead::to_json).collect(),
             shared: self.shared,
         };
         let sha256 = Digest::of(&json::to_canonical(&state)?);
@@ -181,10 +193,13 @@ impl State {
                 .map(|note| (seen.at, note))
                 .map_err(|e| damaged(&e))
         });
+        let ahead = state.ahead.into_iter();
+        let ahead = ahead.map(|ahead| Ahead::of_json(ahead, log).map_err(|e| damaged(&e)));
         Ok(Self {
             log: log.clone(),
             seen: seen.collect::<Result<_, _>>()?,
             standing: state.standing,
+            ahead: ahead.collect::<Result<_, _>>()?,
             shared: state.shared,
         })
     }
@@ -206,6 +221,8 @@ struct StateJson {
     key: [u8; 32],
     seen: Vec<SeenJson>,
     standing: Vec<Standing>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ahead: Vec<AheadJson>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     shared: bool,
 }

@@ -270,6 +270,14 @@ impl Mirror {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The log's note that was verified and followed last; `None` before the first.
+    ///
+    /// # Errors
+    /// [`RekorError::Damaged`], [`RekorError::Io`] of this mirror's folder.
+    pub fn checkpoint(&self) -> Result<Option<String>, RekorError> {
+        Ok(self.last()?.map(|(_, note)| note))
+    }
+
     /// The last note that was followed, over restarts.
     fn last(&self) -> Result<Option<(Checkpoint, String)>, RekorError> {
         let Some(note) = self.lock().folder.read("checkpoint")? else {

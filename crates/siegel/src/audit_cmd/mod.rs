@@ -67,9 +67,11 @@ pub struct AuditArgs {
     #[arg(long)]
     pub shared: bool,
 
-    /// Compare with what others see: the URL of a checkpoint (…/checkpoint), of a log or mirror, or a
-    /// file with a signed note; may be given several times
-    #[arg(long, value_name = "URL|FILE")]
+    /// Compare with what others see: the URL of a log, mirror or witness, or of the note that it serves
+    /// (…/checkpoint, …/checkpoint/<SHA-256 of the log's name>), a log's folder, or a file with a signed
+    /// note; may be given several times. Of a log that is ahead, its hash tiles are asked whether this
+    /// one is its beginning; a note that is ahead is kept in the state, and compared later
+    #[arg(long, value_name = "URL|FOLDER|FILE")]
     pub observer: Vec<String>,
 
     /// Write the report as one HTML page that needs nothing else, too. A file that exists is replaced only
@@ -171,6 +173,7 @@ impl Auditor {
         let audit = Audit::new(&self.anchors, now)
             .since(self.memory.state())
             .shared(self.shared)
+            .kept(self.memory.is_kept())
             .rebaselined(self.memory.begins_anew());
         let audited = match audit.run(&self.reader).await {
             Ok(audited) => audited,

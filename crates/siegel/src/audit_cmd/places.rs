@@ -24,6 +24,14 @@ pub(super) fn places(args: &AuditArgs) -> Result<(String, PathBuf), Failure> {
             let help = "name a log's URL or folder, or the folder of a run";
             return Err(Failure::usage("no-such-log", &args.log, message, help));
         }
+        (None, false) if !run.join("checkpoint").exists() && run.join("anchors.json").is_file() => {
+            let message = "this run wrote to a log elsewhere: its folder has anchors and no log";
+            let anchors = run.join("anchors.json").display().to_string();
+            let help = format!(
+                "run: siegel audit URL --anchors {anchors} (URL: what the run was given as --log)"
+            );
+            return Err(Failure::usage("log-elsewhere", &args.log, message, &help));
+        }
         (None, false) => {
             return Err(Failure::usage(
                 "no-anchors",
@@ -57,13 +65,19 @@ pub(super) fn observers_are_there(observers: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The trust anchors in a file.
+/// The trust anchors in a file. Those that nobody could enforce are refused here, for every command.
 pub fn read_anchors(path: &Path) -> Result<AuditAnchors, Failure> {
     let at = path.display().to_string();
     let help = "see `siegel audit --help`";
     let bytes = files::read(path, "anchors file", ANCHORS_MAX)?;
-    serde_json::from_slice(&bytes)
-        .map_err(|why| Failure::usage("bad-anchors", &at, format!("anchors: {why}"), help))
+    let bad = |why: &dyn std::fmt::Display, help| {
+        Failure::usage("bad-anchors", &at, format!("anchors: {why}"), help)
+    };
+    let anchors: AuditAnchors = serde_json::from_slice(&bytes).map_err(|why| bad(&why, help))?;
+    let help = "correct the log's name, key or witnesses in this file";
+    let checked = anchors.log.check();
+    checked.map_err(|why| bad(&why, help).under("I1"))?;
+    Ok(anchors)
 }
 
 /// Where the state of a log at a URL is, unless its auditor says otherwise: by the log's name, so that

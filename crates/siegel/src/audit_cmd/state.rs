@@ -16,8 +16,8 @@ pub(super) enum Memory {
     Kept {
         folder: Box<StateFolder>,
         at: String,
-        /// What was there before was given up, and nothing new is saved yet.
-        anew: bool,
+        /// Which log it is of.
+        origin: String,
     },
 }
 
@@ -31,24 +31,18 @@ impl Memory {
             return Ok(Self::Passing(Box::new(State::new(&anchors.log))));
         };
         let at = place.dir.display().to_string();
-        let anew = place.rebaseline;
         let folder = StateFolder::open(place, &anchors.log).map_err(|why| match why {
             StateError::Missing(_) => no_state_yet(args, &at, &why),
             why => failure(&at, &why),
         })?;
-        let origin = &anchors.log.origin;
-        if anew {
-            note(&format!(
-                "REBASELINED: what was known of {origin} is given up; if it was rewritten before, \
-                 nobody can tell any more"
-            ));
-        } else if folder.is_new() {
+        let origin = anchors.log.origin.clone();
+        if folder.is_new() && !folder.gives_up() {
             note(&format!(
                 "first audit of {origin}: it is followed from here on, in {at}"
             ));
         }
         let folder = Box::new(folder);
-        Ok(Self::Kept { folder, at, anew })
+        Ok(Self::Kept { folder, at, origin })
     }
 
     pub(super) fn state(&self) -> &State {
@@ -58,26 +52,35 @@ impl Memory {
         }
     }
 
-    /// To be said in the next report.
+    /// What was known before is given up by the next audit; to be said in its report.
     pub(super) fn begins_anew(&self) -> bool {
-        matches!(self, Self::Kept { anew: true, .. })
+        matches!(self, Self::Kept { folder, .. } if folder.gives_up())
+    }
+
+    /// What is remembered outlives this process.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept { .. })
     }
 
     /// Remembers what was seen. A log that was caught is not trustworthy, even where that cannot be
     /// written down.
     pub(super) fn keep(&mut self, audited: &Audited, now: Timestamp) -> Result<(), Failure> {
-        let (folder, at, anew) = match self {
+        let (folder, at, origin) = match self {
             Self::Passing(state) => {
                 state.take(audited, now);
                 return Ok(());
             }
-            Self::Kept { folder, at, anew } => (folder, at, anew),
+            Self::Kept { folder, at, origin } => (folder, at, origin),
         };
         match folder.keep(audited, now) {
-            Ok(()) => {
-                *anew = false;
+            Ok(true) => {
+                note(&format!(
+                    "REBASELINED: what was known of {origin} was given up; if it was rewritten \
+                     before, nobody can tell any more"
+                ));
                 Ok(())
             }
+            Ok(false) => Ok(()),
             Err(why) if audited.report.ok => {
                 let help = "the old state is still there; free space or choose another folder";
                 Err(Failure::failed("state-not-saved", at, why, help))
@@ -136,10 +139,14 @@ fn failure(at: &str, why: &StateError) -> Failure {
         StateError::Damaged { .. } => (Exit::Failed, "state-damaged"),
         StateError::OtherLog { .. } => (Exit::Usage, "state-other-log"),
         StateError::InUse(_) => (Exit::Failed, "state-in-use"),
+        StateError::NotAState(_) => (Exit::Usage, "not-a-state"),
         _ => (Exit::Failed, "state"),
     };
     let help = match code {
         "state-in-use" | "state" => "",
+        "not-a-state" => {
+            "name a folder of its own for the state, one that is empty or does not exist yet"
+        }
         _ => "--rebaseline begins anew: only if you know why",
     };
     let failure = Failure::new(exit, code, at, why, help);

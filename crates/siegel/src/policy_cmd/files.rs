@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use siegel_policy::{AccessPolicy, POLICY_MAX, Policy, PolicyError};
@@ -26,7 +27,7 @@ pub fn read(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure> {
 /// The same of what may be empty.
 pub fn read_any(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|why| cannot_read(path, what, &why))?;
+    let file = open(path).map_err(|why| cannot_read(path, what, &why))?;
     file.take(max as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|why| cannot_read(path, what, &why))?;
@@ -37,6 +38,26 @@ pub fn read_any(path: &Path, what: &str, max: usize) -> Result<Vec<u8>, Failure>
         return Err(Failure::usage("too-long", &at, message, help));
     }
     Ok(bytes)
+}
+
+/// What is no file is not waited for: a named pipe may never begin, a device never end. What this
+/// command was handed open (`/dev/stdin`, `<(…)`) may be a pipe.
+fn open(path: &Path) -> std::io::Result<File> {
+    let handed = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+    if handed.iter().any(|at| path.starts_with(at)) {
+        return File::open(path);
+    }
+    let at_once = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(at_once).open(path)?;
+    let found = file.metadata()?;
+    if found.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    match found.is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::other("this is no regular file")),
+    }
 }
 
 /// Reads a text; a file without any is refused.

@@ -104,9 +104,17 @@ fn exit_of(findings: &[Finding]) -> Exit {
     }
 }
 
+/// The latest time that canonical JSON can hold: 2^53 - 1.
+const LATEST: u64 = (1 << 53) - 1;
+
 /// The time to judge at: `--now`, else this machine's clock.
 pub fn clock(now: Option<u64>) -> Result<Timestamp, Failure> {
     if let Some(seconds) = now {
+        if seconds > LATEST {
+            let message = format!("no time after {LATEST} can be written down exactly");
+            let help = "give unix seconds, as `date +%s` prints them";
+            return Err(Failure::usage("bad-time", "--now", message, help));
+        }
         return Ok(Timestamp(seconds));
     }
     std::time::SystemTime::now()
