@@ -141,10 +141,11 @@ impl<'a> Audit<'a> {
         let mut findings = Findings::default();
         // Observers first: what they see is then no newer than what the log is about to show.
         let observed = observe(&anchors.observers, &anchors.log, &mut findings).await;
-        let mut draft = Draft::default();
-        draft.ahead = self
-            .state
-            .map_or_else(Vec::new, |state| state.ahead().to_vec());
+        let ahead = self.state.map(|state| state.ahead().to_vec());
+        let mut draft = Draft {
+            ahead: ahead.unwrap_or_default(),
+            ..Draft::default()
+        };
         let Some(shown) = self.checkpoint(log, &mut findings).await? else {
             return Ok(self.finish(draft, None, findings));
         };
