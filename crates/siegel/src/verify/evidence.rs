@@ -17,6 +17,9 @@ use crate::policy_cmd::{clock, files};
 mod input;
 mod show;
 
+/// Most bytes of a file with evidence: it may be in hexadecimal. The evidence in it has a bound of its own.
+const FILE_MAX: usize = 2 * hardware::EVIDENCE_MAX + 16;
+
 /// Appraise evidence of a TEE.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,7 +36,7 @@ fetched. --now is the time to verify at; public collateral expires within a mont
 
 Exit 2: wrong use, unreadable file, reference values that do not parse. Exit 3: refused.")]
 pub struct EvidenceArgs {
-    /// The evidence: SNP report, TDX or SGX quote, Nitro document
+    /// The evidence: SNP report, TDX or SGX quote, Nitro document; as bytes or in hexadecimal
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -124,7 +127,7 @@ fn is_zero(around: &usize) -> bool {
 /// Runs the command and prints its result. `now` is the global `--now`.
 pub fn evidence(args: &EvidenceArgs, json: bool, now: Option<u64>) -> Result<Exit, Failure> {
     let now = clock(now)?;
-    let file = files::read(&args.file, "evidence", hardware::EVIDENCE_MAX)?;
+    let file = files::read(&args.file, "evidence", FILE_MAX)?;
     let input = input::open(&file, args)?;
     let endorsements = input::endorsements(args)?;
     let policy = args

@@ -10,6 +10,7 @@ fn i14_what_cannot_be_read_is_named() {
     let at = |name: &str| dir.path().join(name);
     std::fs::write(at("empty"), b"").unwrap();
     std::fs::write(at("four"), b"four").unwrap();
+    std::fs::write(at("five"), b"fives").unwrap();
     std::fs::write(at("binary"), [0xff; 3]).unwrap();
     let read = |path: &std::path::Path| files::read_text(path, "thing", 4);
     assert_eq!(read(&at("four")).unwrap(), "four");
@@ -27,7 +28,8 @@ fn i14_what_cannot_be_read_is_named() {
         (at("four/x"), "cannot-read", "no folder"),
         (at("empty"), "empty", "the thing is empty"),
         (at("binary"), "not-text", "the thing is not UTF-8"),
-        ("/dev/zero".into(), "too-long", "longer than 4 bytes"),
+        (at("five"), "too-long", "longer than 4 bytes"),
+        ("/dev/zero".into(), "cannot-read", "this is no regular file"),
     ] {
         let failure = read(&path).unwrap_err();
         assert_eq!((failure.exit, &*failure.code), (Exit::Usage as u8, code));

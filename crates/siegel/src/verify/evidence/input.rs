@@ -21,8 +21,11 @@ pub(super) struct Input {
     pub(super) around: usize,
 }
 
-/// Takes the evidence out of zero padding or a known wrapper.
+/// Takes the evidence out of zero padding or a known wrapper. A file of hexadecimal digits alone is decoded first: no
+/// evidence starts with digits.
 pub(super) fn open(file: &[u8], args: &EvidenceArgs) -> Result<Input, Failure> {
+    let decoded = hex::decode(file.trim_ascii());
+    let file = decoded.as_deref().unwrap_or(file);
     let opened = hardware::open(file);
     let kind = args
         .kind
@@ -38,7 +41,7 @@ pub(super) fn open(file: &[u8], args: &EvidenceArgs) -> Result<Input, Failure> {
             "unknown-evidence",
             &at,
             message,
-            "is it hexadecimal? If you know its kind, give --kind",
+            "is this the right file? If you know its kind, give --kind",
         ));
     };
     let (body, around) = match opened.filter(|opened| opened.kind == kind) {
