@@ -17,7 +17,7 @@ pub mod sgx;
 pub mod snp;
 pub mod tdx;
 #[cfg(test)]
-mod vectors;
+mod tests;
 mod x509;
 
 pub use check::Check;

@@ -6,6 +6,7 @@
 mod error;
 mod firmware;
 mod input;
+mod metadata;
 mod snp;
 mod tdx;
 #[cfg(test)]

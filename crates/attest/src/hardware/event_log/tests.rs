@@ -1,7 +1,7 @@
 //! A real log, and what may be done to it.
 
 use super::*;
-use crate::hardware::vectors::{Negative, failed, folder, read};
+use crate::hardware::tests::vectors::{Negative, failed, folder, read};
 use crate::hardware::{Outcome, Rule};
 
 mod hostile;

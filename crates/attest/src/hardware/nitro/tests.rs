@@ -3,7 +3,9 @@
 use siegel_ident::Seconds;
 
 use super::*;
-use crate::hardware::vectors::{Negative, accepted, failed, flips, folder, nitro, references};
+use crate::hardware::tests::vectors::{
+    Negative, accepted, failed, flips, folder, nitro, references,
+};
 use crate::hardware::{Freshness, Outcome, Rule};
 
 mod document;

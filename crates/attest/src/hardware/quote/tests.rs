@@ -1,7 +1,7 @@
 //! Real quotes: what they say, when, with which collateral, and what may be done to them.
 
 use super::*;
-use crate::hardware::vectors::{
+use crate::hardware::tests::vectors::{
     Case, Negative, accepted, flips, folder, read, references, sgx, tdx, tdx_debug,
 };
 use crate::hardware::{ENDORSEMENTS_MAX, Freshness, Kind, Rule, open};
@@ -191,7 +191,7 @@ fn only_under_the_pinned_root() {
     let case = tdx();
     for intel in [
         Vec::new(),
-        crate::hardware::vectors::pem("snp/ark_milan.pem").remove(0),
+        crate::hardware::tests::vectors::pem("snp/ark_milan.pem").remove(0),
     ] {
         let roots = TrustRoots {
             intel,

@@ -1,7 +1,7 @@
 //! A real enclave held against reference values, and made by hand for what it does not show.
 
 use super::*;
-use crate::hardware::vectors::{Negative, failed, folder, references, sgx};
+use crate::hardware::tests::vectors::{Negative, failed, folder, references, sgx};
 use crate::hardware::{Outcome, Rule};
 
 fn held(bend: impl FnOnce(&mut Authentic, &mut Reference, &mut Expected)) -> Vec<Outcome> {

@@ -12,7 +12,7 @@ use siegel_ident::Timestamp;
 
 use super::mock::{self, Platform};
 use super::*;
-use crate::hardware::vectors::{pem, read};
+use crate::hardware::tests::vectors::{pem, read};
 use crate::hardware::{
     Appraisal, Evidence, Expected, Hex, Kind, ReferenceValues, Rule, appraise, verify as verify_any,
 };

@@ -2,7 +2,7 @@
 //! quotes do not show.
 
 use super::*;
-use crate::hardware::vectors::{Negative, failed, folder, references, tdx, tdx_debug};
+use crate::hardware::tests::vectors::{Negative, failed, folder, references, tdx, tdx_debug};
 use crate::hardware::{Outcome, Rule};
 
 /// The outcomes after `bend`.
@@ -131,7 +131,7 @@ pub(crate) fn negatives() -> Vec<Negative> {
             references.tdx[0].event_log =
                 crate::hardware::event_log::EventLogRule::Replay(Vec::new());
             tdx().bent(&references, |case| {
-                let log = crate::hardware::vectors::read("tdx/ccel_cos113.eventlog");
+                let log = crate::hardware::tests::vectors::read("tdx/ccel_cos113.eventlog");
                 case.endorsements.event_log = Some(log);
             })
         }),

@@ -1,7 +1,7 @@
 //! Real reports of other people's machines.
 
 use super::*;
-use crate::hardware::vectors::folder;
+use crate::hardware::tests::vectors::folder;
 use crate::hardware::{Freshness, Status};
 
 const YEAR: u64 = 365 * 86_400;

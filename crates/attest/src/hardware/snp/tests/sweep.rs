@@ -1,7 +1,7 @@
 //! No byte of a real report or of its certificates can be changed.
 
 use super::*;
-use crate::hardware::vectors::folder;
+use crate::hardware::tests::vectors::folder;
 
 /// Reports: one bit of every byte, and all 255 other values of 64 places, spread over the six.
 #[test]

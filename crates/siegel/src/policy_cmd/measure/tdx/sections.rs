@@ -5,20 +5,26 @@
 
 use super::super::error::MeasureError;
 use super::super::firmware::{Firmware, PAGE, guid, u32_at, u64_at};
+use super::super::metadata::{PAGES_MAX, Table};
 
-const METADATA: [u8; 16] = guid(
-    0xe47a_6535,
-    0x984a,
-    0x4798,
-    *b"\x86\x5e\x46\x85\xa7\xbf\x8e\xc2",
-);
-const NAME: &str = "TDX metadata";
-const HEADER: u64 = 16;
-const ITEM: usize = 32;
-/// Most sections; real firmware has five or six.
-const SECTIONS_MAX: u32 = 256;
-/// Most pages of all sections (1 GiB); real firmware has about a thousand.
-const PAGES_MAX: u64 = 1 << 18;
+const TABLE: Table = Table {
+    name: "TDX metadata",
+    guid: guid(
+        0xe47a_6535,
+        0x984a,
+        0x4798,
+        *b"\x86\x5e\x46\x85\xa7\xbf\x8e\xc2",
+    ),
+    magic: b"TDVF",
+    item: 32,
+    least: 1,
+    wanted: [
+        "\"TDVF\" version 1",
+        "1 to 256",
+        "16, and 32 for each section",
+    ],
+};
+
 /// Attribute: contents are measured.
 const EXTEND: u32 = 1;
 
@@ -39,54 +45,14 @@ impl Section<'_> {
 
 /// All sections, in order.
 pub(super) fn parse<'a>(firmware: &Firmware<'a>) -> Result<Vec<Section<'a>>, MeasureError> {
-    let at = firmware.block(METADATA, NAME)?;
-    let header = firmware.range(NAME, at as u64, HEADER)?;
-    let number = |offset| u32_at(header, offset).unwrap_or_default();
-    let (size, version, count) = (number(4), number(8), number(12));
-    let wrong = |found: String, wanted| MeasureError::Metadata {
-        what: NAME,
-        at,
-        found,
-        wanted,
-    };
-    if !header.starts_with(b"TDVF") || version != 1 {
-        let found = format!(
-            "{:02x?} version {version}",
-            header.get(..4).unwrap_or_default()
-        );
-        return Err(wrong(found, "\"TDVF\" version 1"));
+    let read = |index, item: &[u8]| section(firmware, index, item);
+    let sections = TABLE.sections(firmware, read, Section::pages)?;
+    if sections.iter().any(|section| section.measured.is_some()) {
+        return Ok(sections);
     }
-    if count == 0 || count > SECTIONS_MAX {
-        return Err(wrong(format!("{count} sections"), "1 to 256"));
-    }
-    let items = u64::from(count) * ITEM as u64;
-    if u64::from(size) != HEADER + items {
-        return Err(wrong(
-            format!("{size} bytes for {count} sections"),
-            "16, and 32 for each section",
-        ));
-    }
-    let items = firmware.range(NAME, at as u64 + HEADER, items)?;
-    let mut pages = 0;
-    let mut sections = Vec::new();
-    for (index, item) in items.chunks_exact(ITEM).enumerate() {
-        let section = section(firmware, index, item)?;
-        pages += section.pages();
-        if pages > PAGES_MAX {
-            return Err(wrong(
-                format!("more than {pages} pages"),
-                "at most 1 GiB of pages",
-            ));
-        }
-        sections.push(section);
-    }
-    match sections.iter().any(|section| section.measured.is_some()) {
-        true => Ok(sections),
-        false => Err(wrong(
-            "no measured section".into(),
-            "at least the boot volume",
-        )),
-    }
+    let at = firmware.block(TABLE.guid, TABLE.name)?;
+    let found = "no measured section".to_owned();
+    Err(TABLE.wrong(at, found, "at least the boot volume"))
 }
 
 fn section<'a>(
@@ -99,7 +65,7 @@ fn section<'a>(
     let (from, raw, address, size) = (number(0), number(4), long(8), long(16));
     let (kind, attributes) = (number(24), number(28));
     let wrong = |why| MeasureError::Section {
-        table: NAME,
+        table: TABLE.name,
         index,
         kind,
         address,

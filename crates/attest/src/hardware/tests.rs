@@ -1,0 +1,3 @@
+//! What the tests of all kinds have in common.
+
+pub(crate) mod vectors;
