@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use siegel_ident::{ConfigDigest, ProgramDigest, Transcript, WitnessQuorum};
 
 use crate::document::{self, Document, DocumentError, require};
+use crate::hardware::TrustRoots;
 use crate::{Profile, ReferenceValue, TrustAnchors, hex_option};
 
 /// What every member of a key cluster is started with: genesis without its random value and key.
@@ -69,10 +70,12 @@ impl ClusterConfig {
         Ok(())
     }
 
-    /// The vendor roots of this cluster.
+    /// The roots of trust of this cluster. Those of vendors are pinned in the measured binary, so they need no field;
+    /// which kinds of TEE are accepted, the reference values say.
     pub fn anchors(&self) -> TrustAnchors {
         TrustAnchors {
             simulation_root: self.simulation_root,
+            vendors: TrustRoots::vendors(),
         }
     }
 }
@@ -118,6 +121,16 @@ impl Document for ClusterConfig {
             "peers",
             "must be strictly ascending",
         )?;
+        if !simulation {
+            let checked = self
+                .peers
+                .iter()
+                .try_for_each(ReferenceValue::check_production);
+            checked.map_err(|source| DocumentError::ReferenceValue {
+                document: Self::SCHEMA,
+                source,
+            })?;
+        }
         require::<Self>(
             (1..=Self::PEERS_MAX as u32).contains(&self.min_voters),
             "min_voters",

@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use siegel_ident::json::{self, JsonError};
 
-/// Bound on any document of this crate, in bytes (I14).
+use crate::OpenField;
+
+/// Bound on a document of this crate, in bytes, if it has none of its own (I14).
 pub(crate) const DOCUMENT_MAX: usize = 64 * 1024;
 
 /// Numbers in hashed JSON stay below 2⁵³, so that every JSON reader sees the same value (I2).
@@ -40,6 +42,14 @@ pub enum DocumentError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A reference value that is not for production, in a document that is.
+    #[error("{document}: {source}")]
+    ReferenceValue {
+        /// Schema of the document.
+        document: &'static str,
+        /// Which field is open.
+        source: OpenField,
+    },
     /// A simulation's document, in a process that was built without the simulator (I11).
     #[error(
         "{document}: profile is \"simulation\", but this is a production build without the simulator \
@@ -61,6 +71,8 @@ pub enum DocumentError {
 pub(crate) trait Document: Serialize + DeserializeOwned {
     /// The value of the field `schema`.
     const SCHEMA: &'static str;
+    /// Bound on its size, in bytes (I14).
+    const MAX: usize = DOCUMENT_MAX;
     /// The field `schema`, as read.
     fn schema(&self) -> &str;
     /// Checks what types alone do not say.
@@ -69,11 +81,10 @@ pub(crate) trait Document: Serialize + DeserializeOwned {
 
 /// Strict reading: exactly the canonical bytes, the right schema, sensible fields.
 pub(crate) fn parse<T: Document>(bytes: &[u8]) -> Result<T, DocumentError> {
-    let value: T =
-        json::from_canonical(bytes, DOCUMENT_MAX).map_err(|source| DocumentError::Json {
-            document: T::SCHEMA,
-            source,
-        })?;
+    let value: T = json::from_canonical(bytes, T::MAX).map_err(|source| DocumentError::Json {
+        document: T::SCHEMA,
+        source,
+    })?;
     checked(&value)?;
     Ok(value)
 }

@@ -12,12 +12,13 @@ pub mod nitro;
 mod outcome;
 pub mod quote;
 mod rejection;
+mod roots;
 mod rule;
 pub mod sgx;
 pub mod snp;
 pub mod tdx;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod x509;
 
 pub use check::Check;
@@ -25,11 +26,13 @@ pub use container::{Opened, open};
 pub use freshness::Freshness;
 pub use outcome::{Outcome, Status};
 pub use rejection::Rejection;
+pub use roots::{TrustRoots, Vendor};
 pub use rule::{Field, Hex, Rule, RuleError};
 
 use serde::{Deserialize, Serialize};
 use siegel_ident::Timestamp;
 
+use crate::ReferenceValue;
 use outcome::Outcomes;
 
 /// Most bytes of evidence: a quote with its certificates, a Nitro document (I14).
@@ -93,28 +96,6 @@ pub struct Endorsements {
     pub event_log: Option<Vec<u8>>,
 }
 
-/// Vendor roots, from the verifier's own configuration; a policy never chooses them (I1).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustRoots {
-    /// AMD's root key of each product, by SHA-256 of the SubjectPublicKeyInfo.
-    pub amd: Vec<(snp::Product, [u8; 32])>,
-    /// Intel's SGX root CA, DER.
-    pub intel: Vec<u8>,
-    /// AWS's Nitro root certificate, by SHA-256 of its DER.
-    pub aws_nitro: [u8; 32],
-}
-
-impl TrustRoots {
-    /// The vendors' own roots: AMD's ARKs as published by its key distribution service.
-    pub fn vendors() -> Self {
-        Self {
-            amd: snp::ROOTS.to_vec(),
-            intel: quote::ROOT.to_vec(),
-            aws_nitro: nitro::ROOT_SHA256,
-        }
-    }
-}
-
 /// What is accepted, by kind. A kind without a reference value is refused; every field of a reference value
 /// is named in the file ([`Rule`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +137,19 @@ pub enum Authentic {
     AwsNitro(Box<nitro::Authentic>),
 }
 
-/// Proof that evidence was verified and appraised: [`appraise`] alone makes it (I3).
+/// A number that a vendor raises: whoever has seen one never goes below it again, or statements that the vendor has
+/// replaced would count once more (24, 46).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// Of what: `intel/<fmspc>/tcb-evaluation`, `amd/<product>/crl`.
+    pub what: String,
+    /// Intel's TCB evaluation data number; unix seconds of AMD's revocation list.
+    pub value: u64,
+}
+
+/// Proof that evidence was verified and appraised: [`appraise`] alone makes it (I3). It says nothing about whose keys
+/// the evidence binds: that is [`crate::Appraisal`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Appraisal {
     authentic: Authentic,
@@ -216,33 +209,39 @@ pub fn appraise(
     expected: &Expected,
     now: Timestamp,
 ) -> Result<Appraisal, Rejection> {
+    let held: Vec<_> = references.held().collect();
+    appraise_as_one_of(evidence, endorsements, roots, &held, expected, now).map(|(found, _)| found)
+}
+
+/// As [`appraise`]; also says which of `references` the evidence satisfies, by its place.
+pub(crate) fn appraise_as_one_of(
+    evidence: &Evidence,
+    endorsements: &Endorsements,
+    roots: &TrustRoots,
+    references: &[Held<'_>],
+    expected: &Expected,
+    now: Timestamp,
+) -> Result<(Appraisal, usize), Rejection> {
     let authentic = verify(evidence, endorsements, roots, now)?;
-    let outcomes = match &authentic {
-        Authentic::SevSnp(found) => {
-            closest(evidence.kind, &references.sev_snp, |reference, outcomes| {
-                found.hold_against(reference, expected, now, outcomes);
-            })?
-        }
-        Authentic::Tdx(found) => closest(evidence.kind, &references.tdx, |reference, outcomes| {
-            found.hold_against(reference, expected, now, outcomes);
-            event_log::hold(
-                endorsements.event_log.as_deref(),
-                &found.rtmrs(),
-                &reference.event_log,
-                outcomes,
-            );
-        })?,
-        Authentic::Sgx(found) => closest(evidence.kind, &references.sgx, |reference, outcomes| {
-            found.hold_against(reference, expected, now, outcomes);
-        })?,
-        Authentic::AwsNitro(found) => closest(
-            evidence.kind,
-            &references.aws_nitro,
-            |reference, outcomes| {
-                found.hold_against(reference, expected, now, outcomes);
-            },
-        )?,
+    let hold = |(place, reference): (usize, &Held<'_>)| {
+        let outcomes = authentic.hold(*reference, endorsements, expected, now)?;
+        Some((place, outcomes))
     };
+    // Where none is satisfied, the one with the fewest failures says most.
+    let closest = references
+        .iter()
+        .enumerate()
+        .filter_map(hold)
+        .min_by_key(|(_, outcomes)| outcomes.failures());
+    let (place, outcomes) = closest.ok_or_else(|| {
+        Rejection::new(
+            Check::Kind,
+            format!(
+                "{}: the policy has no reference value for it (I3)",
+                evidence.kind
+            ),
+        )
+    })?;
     if let Some(failure) = outcomes.failure() {
         return Err(Rejection {
             check: failure.check,
@@ -250,11 +249,47 @@ pub fn appraise(
             outcomes: outcomes.into_vec(),
         });
     }
-    Ok(Appraisal {
+    let appraisal = Appraisal {
         valid_until: authentic.valid_until(),
         outcomes: outcomes.into_vec(),
         authentic,
-    })
+    };
+    Ok((appraisal, place))
+}
+
+/// One reference value, wherever it stands.
+#[derive(Clone, Copy)]
+pub(crate) enum Held<'a> {
+    SevSnp(&'a snp::Reference),
+    Tdx(&'a tdx::Reference),
+    Sgx(&'a sgx::Reference),
+    AwsNitro(&'a nitro::Reference),
+}
+
+impl ReferenceValues {
+    fn held(&self) -> impl Iterator<Item = Held<'_>> {
+        let sev_snp = self.sev_snp.iter().map(Held::SevSnp);
+        let tdx = self.tdx.iter().map(Held::Tdx);
+        let sgx = self.sgx.iter().map(Held::Sgx);
+        let aws_nitro = self.aws_nitro.iter().map(Held::AwsNitro);
+        sev_snp.chain(tdx).chain(sgx).chain(aws_nitro)
+    }
+}
+
+impl From<ReferenceValues> for Vec<ReferenceValue> {
+    /// As a policy lists them.
+    fn from(values: ReferenceValues) -> Self {
+        let sev_snp = values.sev_snp.into_iter().map(Box::new);
+        let tdx = values.tdx.into_iter().map(Box::new);
+        let sgx = values.sgx.into_iter().map(Box::new);
+        let aws_nitro = values.aws_nitro.into_iter().map(Box::new);
+        sev_snp
+            .map(ReferenceValue::SevSnp)
+            .chain(tdx.map(ReferenceValue::Tdx))
+            .chain(sgx.map(ReferenceValue::Sgx))
+            .chain(aws_nitro.map(ReferenceValue::AwsNitro))
+            .collect()
+    }
 }
 
 impl Authentic {
@@ -268,6 +303,69 @@ impl Authentic {
         }
     }
 
+    /// Every check against one reference value; `None` if that is of another kind.
+    fn hold(
+        &self,
+        reference: Held<'_>,
+        endorsements: &Endorsements,
+        expected: &Expected,
+        now: Timestamp,
+    ) -> Option<Outcomes> {
+        let mut outcomes = Outcomes::default();
+        let kind = self.kind();
+        outcomes.passed(
+            Check::Kind,
+            format!("{kind}: the policy has reference values for it"),
+        );
+        let of = &mut outcomes;
+        match (self, reference) {
+            (Self::SevSnp(found), Held::SevSnp(wanted)) => {
+                found.hold_against(wanted, expected, now, of);
+            }
+            (Self::Tdx(found), Held::Tdx(wanted)) => {
+                found.hold_against(wanted, expected, now, of);
+                let log = endorsements.event_log.as_deref();
+                event_log::hold(log, &found.rtmrs(), &wanted.event_log, of);
+            }
+            (Self::Sgx(found), Held::Sgx(wanted)) => {
+                found.hold_against(wanted, expected, now, of);
+            }
+            (Self::AwsNitro(found), Held::AwsNitro(wanted)) => {
+                found.hold_against(wanted, expected, now, of);
+            }
+            _ => return None,
+        }
+        Some(outcomes)
+    }
+
+    /// Which vendor's hardware made it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::SevSnp(_) => Kind::SevSnp,
+            Self::Tdx(_) => Kind::Tdx,
+            Self::Sgx(_) => Kind::Sgx,
+            Self::AwsNitro(_) => Kind::AwsNitro,
+        }
+    }
+
+    /// When the hardware says that it made it. Only Nitro does.
+    pub fn made_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::AwsNitro(found) => Some(found.document().made_at()),
+            Self::SevSnp(_) | Self::Tdx(_) | Self::Sgx(_) => None,
+        }
+    }
+
+    /// How new the vendor's statements are on which it rests (24, 46).
+    pub fn marks(&self) -> Vec<Mark> {
+        match self {
+            Self::SevSnp(found) => found.marks(),
+            Self::Tdx(found) => found.marks(),
+            Self::Sgx(found) => found.marks(),
+            Self::AwsNitro(_) => Vec::new(),
+        }
+    }
+
     /// The end of the earliest window of what vouches for it.
     pub fn valid_until(&self) -> Timestamp {
         match self {
@@ -277,29 +375,6 @@ impl Authentic {
             Self::AwsNitro(found) => found.valid_until(),
         }
     }
-}
-
-/// The outcomes against the reference value with the fewest failures.
-fn closest<R>(
-    kind: Kind,
-    references: &[R],
-    hold: impl Fn(&R, &mut Outcomes),
-) -> Result<Outcomes, Rejection> {
-    let held = references.iter().map(|reference| {
-        let mut outcomes = Outcomes::default();
-        outcomes.passed(
-            Check::Kind,
-            format!("{kind}: the policy has reference values for it"),
-        );
-        hold(reference, &mut outcomes);
-        outcomes
-    });
-    held.min_by_key(Outcomes::failures).ok_or_else(|| {
-        Rejection::new(
-            Check::Kind,
-            format!("{kind}: the policy has no reference value for it (I3)"),
-        )
-    })
 }
 
 fn check_sizes(evidence: &Evidence, endorsements: &Endorsements) -> Result<(), Rejection> {

@@ -52,6 +52,8 @@ impl KeyOffer {
 
 impl Document for KeyOffer {
     const SCHEMA: &'static str = Self::SCHEMA;
+    /// The evidence is in hexadecimal.
+    const MAX: usize = 2 * EVIDENCE_MAX + 64 * 1024;
 
     fn schema(&self) -> &str {
         &self.schema
@@ -72,7 +74,7 @@ impl Document for KeyOffer {
         require::<Self>(
             bounded(self.evidence.len(), EVIDENCE_MAX),
             "evidence",
-            "must have 1 byte to 16 KiB",
+            "must have 1 byte to 128 KiB",
         )?;
         require::<Self>(
             bounded(self.checkpoint.len(), CHECKPOINT_MAX),

@@ -1,9 +1,10 @@
-//! Which kinds of TEE exist, and which measurements are expected of them.
+//! Which kinds of TEE exist, and what a cluster or policy is for.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use siegel_ident::Measurement;
+
+use crate::hardware;
 
 /// What a cluster or a policy is for. Only two words, so that nothing lies between (I11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,13 +32,20 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A kind of evidence that this build can appraise. Kinds of real hardware are absent until their
-/// verifier exists; a document that names one does not parse.
+/// A kind of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TeeKind {
     /// Evidence signed by a simulation root. Worth nothing outside a simulation (I11).
     Simulated,
+    /// AMD SEV-SNP.
+    SevSnp,
+    /// Intel TDX.
+    Tdx,
+    /// Intel SGX.
+    Sgx,
+    /// AWS Nitro Enclaves.
+    AwsNitro,
 }
 
 impl TeeKind {
@@ -45,16 +53,16 @@ impl TeeKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Simulated => "simulated",
+            Self::SevSnp => hardware::Kind::SevSnp.as_str(),
+            Self::Tdx => hardware::Kind::Tdx.as_str(),
+            Self::Sgx => hardware::Kind::Sgx.as_str(),
+            Self::AwsNitro => hardware::Kind::AwsNitro.as_str(),
         }
     }
 }
 
-/// One measurement that is accepted, exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReferenceValue {
-    /// The kind of TEE that must have measured it.
-    pub tee: TeeKind,
-    /// The expected measurement: executable, argv, environment.
-    pub measurement: Measurement,
+impl fmt::Display for TeeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }

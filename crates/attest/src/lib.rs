@@ -12,12 +12,12 @@ mod cluster;
 mod document;
 mod evidence;
 mod genesis;
-#[cfg(feature = "hardware")]
 pub mod hardware;
 mod hex_option;
 mod key_bundle;
 mod key_offer;
 mod kinds;
+mod reference_value;
 mod refusal;
 #[cfg(feature = "simulation")]
 pub mod simulated;
@@ -30,5 +30,6 @@ pub use evidence::EVIDENCE_MAX;
 pub use genesis::{CLUSTER_KEY_LEN, Genesis};
 pub use key_bundle::KeyBundle;
 pub use key_offer::KeyOffer;
-pub use kinds::{Profile, ReferenceValue, TeeKind};
+pub use kinds::{Profile, TeeKind};
+pub use reference_value::{OpenField, ReferenceValue, Simulated};
 pub use refusal::Refusal;

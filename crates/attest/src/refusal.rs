@@ -3,6 +3,7 @@
 use siegel_ident::lp::LpError;
 use siegel_ident::{ConfigDigest, Measurement, Timestamp};
 
+use crate::hardware::{Check, Rejection};
 use crate::{Profile, Role};
 
 /// Evidence that does not make its holder what it claims to be. Every variant but
@@ -94,6 +95,9 @@ pub enum Refusal {
         /// The verifier's time.
         now: Timestamp,
     },
+    /// Evidence of real hardware that does not convince.
+    #[error("evidence of a TEE: {0}")]
+    Hardware(Box<Rejection>),
     /// The caller's binding breaks the per-role table.
     #[error(
         "field {field:?} of a {role} binding is missing, of the wrong length, or must be empty"
@@ -107,7 +111,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// A stable kebab-case code for the wire (I12: nothing derived from plaintext).
+    /// A stable kebab-case code for the wire (I12: nothing derived from plaintext). Of real hardware: the id of the
+    /// check that failed.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::TooLong { .. } => "evidence-too-long",
@@ -124,6 +129,7 @@ impl Refusal {
             Self::Config { .. } => "evidence-config",
             Self::ReportData { .. } => "evidence-report-data",
             Self::FromFuture { .. } => "evidence-from-future",
+            Self::Hardware(why) => why.check.id(),
             Self::Binding { .. } => "evidence-binding",
         }
     }
@@ -133,6 +139,7 @@ impl Refusal {
         match self {
             Self::SimulationNotBuilt | Self::SimulationNotAllowed { .. } => "I11",
             Self::TooLong { .. } | Self::Frame(_) | Self::Malformed { .. } => "I14",
+            Self::Hardware(why) if matches!(why.check, Check::Size) => "I14",
             _ => "I3",
         }
     }

@@ -7,7 +7,7 @@ use siegel_ident::{ConfigDigest, Digest, Measurement, Secret, Timestamp, Transcr
 
 use crate::appraisal::Claims;
 use crate::evidence::{KIND_SIMULATED, frame};
-use crate::{REPORT_DATA_LEN, Refusal, TeeKind};
+use crate::{REPORT_DATA_LEN, Refusal};
 
 mod eat;
 
@@ -66,9 +66,7 @@ impl Attester {
         report_data: [u8; REPORT_DATA_LEN],
         issued_at: Timestamp,
     ) -> Vec<u8> {
-        let tee = TeeKind::Simulated;
         self.sign(&Claims {
-            tee,
             measurement,
             config,
             report_data,

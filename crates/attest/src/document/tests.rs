@@ -10,15 +10,12 @@ use siegel_ident::{
 
 use super::*;
 use crate::{
-    ClusterConfig, Genesis, KeyBundle, Profile, ReferenceValue, Role, RootConfig, TeeKind,
-    root_config, worker_config,
+    ClusterConfig, Genesis, KeyBundle, Profile, ReferenceValue, Role, RootConfig, root_config,
+    worker_config,
 };
 
 fn config() -> ClusterConfig {
-    let peer = |b| ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::from_bytes([b; 32]),
-    };
+    let peer = |b| ReferenceValue::simulated(Measurement::from_bytes([b; 32]));
     ClusterConfig {
         schema: ClusterConfig::SCHEMA.into(),
         profile: Profile::Simulation,
@@ -168,6 +165,42 @@ fn quorum(required: u32) -> WitnessQuorum {
     }
 }
 
+/// A reference value that production may name.
+fn real() -> ReferenceValue {
+    use crate::hardware::snp::{Product, SigningKey, mock};
+    let platform = mock::Platform::new(Product::Genoa, SigningKey::Vcek).unwrap();
+    ReferenceValue::SevSnp(Box::new(mock::reference(&platform.report, Product::Genoa)))
+}
+
+// I3, I11: catches a production cluster that admits simulated members, or such a one whose code may be anything.
+#[test]
+fn i3_a_production_cluster_admits_real_tees_by_measurement() {
+    let refused = |peers| {
+        let config = ClusterConfig {
+            profile: Profile::Production,
+            simulation_root: None,
+            witnesses: quorum(2),
+            peers,
+            ..config()
+        };
+        match config.to_bytes() {
+            Err(DocumentError::ReferenceValue { source, .. }) => Some(source.field),
+            Err(other) => panic!("{other}"),
+            Ok(_) => None,
+        }
+    };
+    assert_eq!(refused(vec![real()]), None);
+    assert_eq!(refused(config().peers), Some("tee"));
+    let ReferenceValue::SevSnp(mut open) = real() else {
+        panic!()
+    };
+    open.measurement = crate::hardware::Rule::Ignore("a test".into());
+    assert_eq!(
+        refused(vec![ReferenceValue::SevSnp(open)]),
+        Some("measurement")
+    );
+}
+
 // I11: a production cluster with any trace of the simulator, or a simulation without its root,
 // does not parse. I1: production needs two witnesses.
 #[test]
@@ -179,6 +212,7 @@ fn i11_profile_rules_of_a_cluster() {
     let production = || ClusterConfig {
         profile: Profile::Production,
         simulation_root: None,
+        peers: vec![real()],
         witnesses: quorum(2),
         ..config()
     };
@@ -234,7 +268,7 @@ fn i11_profile_rules_of_a_cluster() {
         "peers",
     );
     let mut twice = config();
-    twice.peers[1] = twice.peers[0];
+    twice.peers[1] = twice.peers[0].clone();
     refused(twice, "peers");
     refused(
         ClusterConfig {

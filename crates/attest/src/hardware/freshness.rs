@@ -8,7 +8,7 @@ use super::{Check, RuleError};
 
 /// A demand on the age of a revocation list or of collateral: `{ max_age_s = 2592000 }`, or
 /// `{ ignore = "why" }`, which a production policy may not say.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
     /// It must be there, and at most this old.

@@ -53,12 +53,13 @@ pub(crate) fn verify(
         "no collateral is stapled: without it nothing says whether the platform is still good";
     let json = endorsements.collateral.as_deref();
     let json = json.ok_or_else(|| Rejection::new(Check::QuoteCollateral, absent))?;
-    let collateral = Collateral::parse(json, &roots.intel)?;
+    let root = roots.intel()?;
+    let collateral = Collateral::parse(json, root)?;
     collateral.check_belongs_to(frame)?;
     let dates = collateral.dates()?;
     let pce_id = collateral.pce_id()?;
     // Debug and service TDs are authentic; whether they are accepted is another question.
-    let verifier = QuoteVerifier::new(roots.intel.clone())
+    let verifier = QuoteVerifier::new(root.to_vec())
         .allow_debug(true)
         .allow_service_td(true);
     let claims = verifier

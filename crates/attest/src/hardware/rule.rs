@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A rule for one field of evidence. In TOML: `{ exact = … }`, `{ any_of = […] }`, `{ at_least = … }`,
 /// `{ ignore = "why" }`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule<T> {
     /// Equal to this.
@@ -144,8 +144,8 @@ impl Field for String {
     }
 }
 
-/// `N` bytes, written in lower-case hexadecimal. Has no order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// `N` bytes, written in lower-case hexadecimal. To a rule they have no order ([`Field::ORDERED`]); `Ord` sorts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hex<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Hex<N> {

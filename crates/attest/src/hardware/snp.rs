@@ -17,7 +17,7 @@ pub use tcb::{Product, TcbVersion};
 use ring::signature::{ECDSA_P384_SHA384_FIXED, UnparsedPublicKey};
 use siegel_ident::Timestamp;
 
-use super::{Check, Endorsements, Rejection, TrustRoots};
+use super::{Check, Endorsements, Mark, Rejection, TrustRoots};
 use certificates::Chain;
 
 /// AMD's root keys (ARK), by SHA-256 of the SubjectPublicKeyInfo.
@@ -109,6 +109,14 @@ impl Authentic {
                 .map(|provider| ("provider", provider.to_owned())),
         );
         claims
+    }
+    /// The revocation list's time of issue: an older list says less.
+    pub(crate) fn marks(&self) -> Vec<Mark> {
+        let list = self.chain.crl.map(|window| Mark {
+            what: format!("amd/{}/crl", self.product()),
+            value: window.from.0,
+        });
+        list.into_iter().collect()
     }
     /// The end of the earliest window of certificates and revocation list.
     pub fn valid_until(&self) -> Timestamp {

@@ -11,7 +11,7 @@ use siegel_ident::Timestamp;
 
 use super::outcome::Outcomes;
 use super::quote::{self, Frame, Platform};
-use super::{Check, Endorsements, Expected, Hex, Rejection, TrustRoots};
+use super::{Check, Endorsements, Expected, Hex, Mark, Rejection, TrustRoots};
 
 const TEE_TYPE: u32 = 0x81;
 
@@ -35,7 +35,7 @@ pub fn verify(
     roots: &TrustRoots,
     now: Timestamp,
 ) -> Result<Authentic, Rejection> {
-    let frame = Frame::parse(body, TEE_TYPE, &roots.intel)?;
+    let frame = Frame::parse(body, TEE_TYPE, roots.intel()?)?;
     attributes::check_appraisable(frame.report)?;
     let verified = quote::verify(&frame, endorsements, roots, now)?;
     let (body, newer) = match verified.report {
@@ -81,6 +81,10 @@ impl Authentic {
     /// TCB status in Intel's words.
     pub fn tcb_status(&self) -> &str {
         &self.platform.status
+    }
+    /// The evaluation number of the collateral.
+    pub(crate) fn marks(&self) -> Vec<Mark> {
+        vec![self.platform.mark()]
     }
     /// The end of the earliest window of certificates and collateral.
     pub fn valid_until(&self) -> Timestamp {

@@ -4,7 +4,7 @@ use ciborium::Value;
 use siegel_ident::{ConfigDigest, Measurement, Timestamp};
 
 use crate::appraisal::Claims;
-use crate::{REPORT_DATA_LEN, Refusal, TeeKind};
+use crate::{REPORT_DATA_LEN, Refusal};
 
 /// `iat`: when it was issued, unix seconds.
 const ISSUED_AT: i64 = 6;
@@ -61,7 +61,6 @@ pub(super) fn decode(payload: &[u8]) -> Result<Claims, Refusal> {
     };
     let number = |key| field(key).and_then(as_u64);
     Ok(Claims {
-        tee: TeeKind::Simulated,
         measurement: Measurement::from_bytes(as_array(field(MEASUREMENT)?)?),
         config: ConfigDigest::from_bytes(as_array(field(CONFIG)?)?),
         report_data: as_array::<REPORT_DATA_LEN>(field(REPORT_DATA)?)?,

@@ -37,7 +37,6 @@ fn binding(role: Role) -> Binding {
 /// What a good launcher would quote for this binding.
 fn claims(binding: &Binding) -> Claims {
     Claims {
-        tee: TeeKind::Simulated,
         measurement: measured(1),
         config: binding.config,
         report_data: binding.report_data().unwrap(),
@@ -56,10 +55,7 @@ struct Verifier {
 
 impl Verifier {
     fn good() -> Self {
-        let measured = ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement: measured(1),
-        };
+        let measured = ReferenceValue::simulated(measured(1));
         Self {
             root: Some(attester(9).public_key()),
             allowed: vec![measured],
@@ -71,6 +67,7 @@ impl Verifier {
     fn appraise(&self, evidence: &[u8], binding: &Binding) -> Result<Appraisal, Refusal> {
         let anchors = TrustAnchors {
             simulation_root: self.root,
+            ..TrustAnchors::default()
         };
         let ctx = Context {
             now: NOW,
@@ -92,12 +89,13 @@ fn good_evidence_gives_an_appraisal_of_what_was_bound() {
         let bound = binding(role);
         let appraisal = Verifier::good().appraise(&evidence(role), &bound).unwrap();
         assert_eq!(appraisal.role(), role);
-        assert_eq!(appraisal.measurement(), measured(1));
+        assert_eq!(appraisal.reference().measurement(), Some(measured(1)));
         assert_eq!(appraisal.config(), bound.config);
         assert_eq!(appraisal.signing_key(), bound.signing_key);
         assert_eq!(appraisal.kem_key(), bound.kem_key);
         assert_eq!(appraisal.deployment(), bound.deployment);
-        assert_eq!(appraisal.issued_at(), NOW);
+        assert_eq!(appraisal.issued_at(), Some(NOW));
+        assert_eq!(appraisal.valid_until(), None);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::hardware::{Check, Hex, Rule, RuleError};
 
 /// `{ replay = [ … ] }` demands a log that replays to the registers and whose named events are as listed;
 /// `{ ignore = "why" }` reads none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventLogRule {
     /// Must replay.
@@ -24,7 +24,7 @@ pub enum EventLogRule {
 /// ignores the digest accepts anything in its register, and says why. With `last`, nothing may be extended into the
 /// register after the event, and nothing before it has a digest that the rule accepts: whoever runs later could
 /// extend the same digest again and hide what came between.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRule {
     /// For people.

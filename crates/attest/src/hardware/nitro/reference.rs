@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::hardware::{Freshness, Hex, Rule};
 
 /// One accepted enclave. Debug enclaves are always refused; registers without a rule must be zero.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// For people.
+    /// For people; never empty.
+    #[serde(deserialize_with = "crate::hardware::rule::name")]
     pub name: String,
     /// The document must be this young.
     pub age: Freshness,

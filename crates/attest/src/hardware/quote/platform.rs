@@ -9,13 +9,13 @@ use siegel_ident::Timestamp;
 use super::collateral::Dates;
 use super::framing::Authority;
 use crate::hardware::outcome::Outcomes;
-use crate::hardware::{Check, Field, Freshness, Hex, Rule};
+use crate::hardware::{Check, Field, Freshness, Hex, Mark, Rule};
 
 /// TCB status in Intel's words.
 pub type TcbStatus = String;
 
 /// A flag of the PCK certificate: `true`, `false`, or `undefined` where the certificate has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flag {
     /// Set.
@@ -101,7 +101,7 @@ impl Platform {
 }
 
 /// Advisories that a policy lives with: `{ only = ["INTEL-SA-00615"] }` or `{ ignore = "why" }`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdvisoryRule {
     /// None but these.
@@ -111,7 +111,7 @@ pub enum AdvisoryRule {
 }
 
 /// Demands on the platform and on Intel's statements about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuoteRules {
     /// Version of the quote (21).
@@ -139,6 +139,14 @@ pub struct QuoteRules {
 }
 
 impl Platform {
+    /// TDX and SGX count together: Intel raises both numbers at once.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            what: format!("intel/{}/tcb-evaluation", self.fmspc),
+            value: self.evaluation_number.into(),
+        }
+    }
+
     pub(crate) fn claims(&self) -> Vec<(&'static str, String)> {
         vec![
             ("tcb_status", self.status.clone()),

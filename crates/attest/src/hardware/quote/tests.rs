@@ -194,7 +194,7 @@ fn only_under_the_pinned_root() {
         crate::hardware::tests::vectors::pem("snp/ark_milan.pem").remove(0),
     ] {
         let roots = TrustRoots {
-            intel,
+            intel: Some(intel),
             ..TrustRoots::vendors()
         };
         let found = crate::hardware::verify(&case.evidence, &case.endorsements, &roots, case.now);

@@ -6,10 +6,11 @@ use crate::hardware::quote::QuoteRules;
 use crate::hardware::{Hex, Rule};
 
 /// One accepted enclave on one kind of platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// For people.
+    /// For people; never empty.
+    #[serde(deserialize_with = "crate::hardware::rule::name")]
     pub name: String,
     /// Platform and collateral (21 to 25, 32).
     pub quote: QuoteRules,

@@ -106,7 +106,7 @@ impl PlatformInfo {
 }
 
 /// A version of the firmware's interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbiVersion {
     /// Major.
@@ -130,7 +130,7 @@ impl Field for AbiVersion {
 
 /// A set of bits; "at least" means that all of these are set. Written as 16 lower-case hexadecimal digits: TOML and
 /// JSON have no integers of 64 bits that every reader reads alike (I2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitSet(pub u64);
 
 impl fmt::Display for BitSet {

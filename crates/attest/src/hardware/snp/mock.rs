@@ -5,10 +5,12 @@
 mod certificate;
 mod crl;
 mod der;
+mod guest;
 mod report;
 
 pub use certificate::{Certificate, Extension};
 pub use crl::{List, Revoked};
+pub use guest::{chip, reference};
 pub use report::{Draft, at};
 
 use ring::rand::SystemRandom;

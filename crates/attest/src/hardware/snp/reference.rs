@@ -9,7 +9,7 @@ use super::tcb::Product;
 use crate::hardware::{Freshness, Hex, Rule};
 
 /// One accepted kind of guest on one kind of platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// For people; never empty.
@@ -52,7 +52,7 @@ pub struct Reference {
 }
 
 /// Patch levels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcbRules {
     /// Turin only; ignore it elsewhere.
@@ -68,7 +68,7 @@ pub struct TcbRules {
 }
 
 /// Guest policy bits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GuestPolicyRules {
     /// Lowest firmware interface that may run the guest.
@@ -92,7 +92,7 @@ pub struct GuestPolicyRules {
 }
 
 /// Platform bits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlatformRules {
     /// SMT is on.
@@ -112,7 +112,7 @@ pub struct PlatformRules {
 }
 
 /// Identity block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityRules {
     /// SHA-384 of the id key.

@@ -26,7 +26,7 @@ const AFTER_S: Range<usize> = SIGNATURE_S + 48..REPORT_LEN;
 pub(crate) const VERSIONS: Range<u32> = 2..6;
 
 /// Which kind of key signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SigningKey {
     /// Of one chip: Versioned Chip Endorsement Key.

@@ -9,10 +9,11 @@ use crate::hardware::quote::QuoteRules;
 use crate::hardware::{Field, Hex, Rule};
 
 /// One accepted kind of trust domain on one kind of platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// For people.
+    /// For people; never empty.
+    #[serde(deserialize_with = "crate::hardware::rule::name")]
     pub name: String,
     /// Platform and collateral (21 to 25, 32).
     pub quote: QuoteRules,
@@ -49,7 +50,7 @@ pub struct Reference {
 }
 
 /// TD attributes that a policy may choose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AttributeRules {
     /// Instruction-count based single-step defence.
@@ -69,7 +70,7 @@ pub struct AttributeRules {
 }
 
 /// Sixteen security versions, one byte each. "At least" is part by part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Svn(pub [u8; 16]);
 
 impl fmt::Display for Svn {

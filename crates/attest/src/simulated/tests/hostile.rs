@@ -47,11 +47,15 @@ fn i14_trailing_oversize_and_unknown() {
         Refusal::TooLong { .. }
     ));
     // Relabelled as hardware (checklist 40), and from a later version.
-    for kind in [0x00, 0x01, 0x02, 0xF1] {
+    for kind in [0x00, 0x05, 0xF1] {
         assert_eq!(
             refused(&frame(kind, &good[6..])),
             Refusal::UnknownKind { kind }
         );
+    }
+    for kind in 0x01..=0x04 {
+        let refusal = refused(&frame(kind, &good[6..]));
+        assert!(matches!(refusal, Refusal::Frame(_)), "{refusal}");
     }
     let mut later = good.clone();
     later[0] = 2;

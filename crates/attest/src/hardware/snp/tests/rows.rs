@@ -395,7 +395,7 @@ pub(super) const ROWS: &[Row] = &[
         ("hidden, and no list names chips", |c| *c = Case::new(Product::Genoa, SigningKey::Vlek)),
     ] - [
         ("not on the list", |c| c.reference.chip_id = Rule::AnyOf(vec![Hex([9; 64])])),
-        ("denied", |c| c.reference.denied_chips.push(guest::chip(Product::Genoa))),
+        ("denied", |c| c.reference.denied_chips.push(mock::chip(Product::Genoa))),
         ("hidden, and some are denied", |c| {
             *c = Case::new(Product::Genoa, SigningKey::Vlek);
             c.reference.denied_chips = vec![Hex([8; 64])];

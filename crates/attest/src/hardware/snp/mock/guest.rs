@@ -1,11 +1,16 @@
-//! A reference value that holds every field of the mock guest: nothing is ignored but what its product has not.
+//! A reference value that holds every field of the mock guest.
 
-use super::*;
-use crate::hardware::Freshness;
-use crate::hardware::snp::mock::Draft;
 use siegel_ident::Seconds;
 
-pub(super) fn strict(report: &Draft, product: Product) -> Reference {
+use super::{Draft, at};
+use crate::hardware::snp::{
+    AbiVersion, BitSet, GuestPolicyRules, IdentityRules, PlatformRules, Product, Reference,
+    SigningKey, TcbRules,
+};
+use crate::hardware::{Freshness, Hex, Rule};
+
+/// Nothing is ignored but what the product has not. Production could use it, if there were such a chip.
+pub fn reference(report: &Draft, product: Product) -> Reference {
     let [fmc, boot_loader, tee, snp, microcode] = levels(report, product);
     Reference {
         name: "mock".to_owned(),
@@ -63,16 +68,24 @@ pub(super) fn strict(report: &Draft, product: Product) -> Reference {
 }
 
 /// The mock chip as a report of `product` names it.
-pub(super) fn chip(product: Product) -> Hex<64> {
+pub fn chip(product: Product) -> Hex<64> {
     let mut chip = [0; 64];
-    chip[..product.chip_id_len()].fill(0xc4);
+    chip.iter_mut()
+        .take(product.chip_id_len())
+        .for_each(|byte| *byte = 0xc4);
     Hex(chip)
 }
 
 fn levels(report: &Draft, product: Product) -> [u8; 5] {
-    let raw = &report.bytes()[mock::at::REPORTED_TCB..][..8];
+    let level = |part: usize| {
+        report
+            .bytes()
+            .get(at::REPORTED_TCB + part)
+            .copied()
+            .unwrap_or(0)
+    };
     match product {
-        Product::Turin => [raw[0], raw[1], raw[2], raw[3], raw[7]],
-        Product::Milan | Product::Genoa => [0, raw[0], raw[1], raw[6], raw[7]],
+        Product::Turin => [level(0), level(1), level(2), level(3), level(7)],
+        Product::Milan | Product::Genoa => [0, level(0), level(1), level(6), level(7)],
     }
 }

@@ -1,0 +1,149 @@
+//! What no reference value for production may leave open.
+
+use super::ReferenceValue;
+use crate::hardware::event_log::EventLogRule;
+use crate::hardware::quote::{AdvisoryRule, QuoteRules};
+use crate::hardware::snp::SigningKey;
+use crate::hardware::{Field, Freshness, Rule, nitro, sgx, snp, tdx};
+
+/// A field that a reference value for production leaves open, or allows to be what it must not be (I3).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("reference value {value}: field {field} {problem} in profile \"production\" (I3)")]
+pub struct OpenField {
+    /// Which reference value.
+    pub value: String,
+    /// The field, as it is written.
+    pub field: &'static str,
+    /// What it must be.
+    pub problem: &'static str,
+}
+
+const EXACT: &str = "must be exact or any_of";
+const DEMANDED: &str = "must not be ignored";
+const AGED: &str = "must have a maximum age";
+
+type Found = Result<(), (&'static str, &'static str)>;
+
+impl ReferenceValue {
+    /// Refuses what production cannot mean: simulated evidence (I11), code that may be anything, a revocation list
+    /// or collateral of any age, a patch level without a minimum.
+    ///
+    /// # Errors
+    /// The first [`OpenField`].
+    pub fn check_production(&self) -> Result<(), OpenField> {
+        let found = match self {
+            Self::Simulated(_) => Err(("tee", "must be a real TEE")),
+            Self::SevSnp(reference) => sev_snp(reference),
+            Self::Tdx(reference) => tdx(reference),
+            Self::Sgx(reference) => sgx(reference),
+            Self::AwsNitro(reference) => aws_nitro(reference),
+        };
+        found.map_err(|(field, problem)| OpenField {
+            value: self.to_string(),
+            field,
+            problem,
+        })
+    }
+}
+
+fn sev_snp(reference: &snp::Reference) -> Found {
+    exact("measurement", &reference.measurement)?;
+    aged("crl", &reference.crl)?;
+    demanded("product", &reference.product)?;
+    // Version 2 does not say on which CPU it was made.
+    never(
+        "report_version",
+        &reference.report_version,
+        &2,
+        "must not accept 2",
+    )?;
+    if reference.signing_key.allows(&SigningKey::Vlek) {
+        demanded("provider", &reference.provider)?;
+    }
+    let tcb = &reference.tcb;
+    demanded("tcb.boot_loader", &tcb.boot_loader)?;
+    demanded("tcb.tee", &tcb.tee)?;
+    demanded("tcb.snp", &tcb.snp)?;
+    demanded("tcb.microcode", &tcb.microcode)?;
+    demanded("vmpl", &reference.vmpl)?;
+    let policy = &reference.guest_policy;
+    never(
+        "guest_policy.migrate_ma",
+        &policy.migrate_ma,
+        &true,
+        "must not accept true",
+    )?;
+    // BadRAM: memory was checked for aliases at boot.
+    let alias = &reference.platform.alias_check;
+    never(
+        "platform.alias_check",
+        alias,
+        &false,
+        "must not accept false",
+    )
+}
+
+fn tdx(reference: &tdx::Reference) -> Found {
+    quote(&reference.quote)?;
+    exact("mrtd", &reference.mrtd)?;
+    demanded("xfam", &reference.xfam)?;
+    demanded("mrservicetd", &reference.mrservicetd)?;
+    if matches!(reference.event_log, EventLogRule::Replay(_)) {
+        return Ok(());
+    }
+    exact("rtmr0", &reference.rtmr0)?;
+    exact("rtmr1", &reference.rtmr1)?;
+    exact("rtmr2", &reference.rtmr2)?;
+    exact("rtmr3", &reference.rtmr3)
+}
+
+fn sgx(reference: &sgx::Reference) -> Found {
+    quote(&reference.quote)?;
+    exact("mrenclave", &reference.mrenclave)?;
+    demanded("attributes", &reference.attributes)
+}
+
+fn quote(rules: &QuoteRules) -> Found {
+    aged("quote.collateral", &rules.collateral)?;
+    demanded("quote.tcb_evaluation_number", &rules.tcb_evaluation_number)?;
+    exact("quote.tcb_status", &rules.tcb_status)?;
+    match rules.advisories {
+        AdvisoryRule::Only(_) => Ok(()),
+        AdvisoryRule::Ignore(_) => Err(("quote.advisories", DEMANDED)),
+    }
+}
+
+fn aws_nitro(reference: &nitro::Reference) -> Found {
+    aged("age", &reference.age)?;
+    exact("pcr0", &reference.pcr0)?;
+    exact("pcr1", &reference.pcr1)?;
+    exact("pcr2", &reference.pcr2)
+}
+
+fn exact<T: Field>(field: &'static str, rule: &Rule<T>) -> Found {
+    match rule {
+        Rule::Exact(_) | Rule::AnyOf(_) => Ok(()),
+        Rule::AtLeast(_) | Rule::Ignore(_) => Err((field, EXACT)),
+    }
+}
+
+fn demanded<T: Field>(field: &'static str, rule: &Rule<T>) -> Found {
+    match rule {
+        Rule::Ignore(_) => Err((field, DEMANDED)),
+        _ => Ok(()),
+    }
+}
+
+fn never<T: Field>(field: &'static str, rule: &Rule<T>, value: &T, problem: &'static str) -> Found {
+    match rule.allows(value) {
+        true => Err((field, problem)),
+        false => Ok(()),
+    }
+}
+
+fn aged(field: &'static str, freshness: &Freshness) -> Found {
+    match freshness.is_demanded() {
+        true => Ok(()),
+        false => Err((field, AGED)),
+    }
+}
