@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use siegel_attest::simulated::Attester;
-use siegel_attest::{ClusterConfig, Profile, ReferenceValue, RootConfig, TeeKind};
+use siegel_attest::{ClusterConfig, Profile, ReferenceValue, RootConfig};
 use siegel_fleet::binaries::NodeBinaries;
 use siegel_fleet::supervisor::free_port;
 use siegel_ident::{
@@ -80,9 +80,9 @@ fn config(profile: Profile, kms: &Path) -> ClusterConfig {
         schema: ClusterConfig::SCHEMA.into(),
         profile,
         simulation_root: simulation.then(|| attester().public_key()),
-        peers: vec![ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement: measured(kms),
+        peers: vec![match profile {
+            Profile::Simulation => ReferenceValue::simulated(measured(kms)),
+            Profile::Production => siegel_policy::testing::real(1),
         }],
         min_voters: 2,
         log_origin: "log.example".into(),
@@ -202,7 +202,7 @@ fn founding(flavour: Profile, binaries: &NodeBinaries) -> Said {
 }
 
 // Catches evidence of a launcher that counts as that of hardware: whoever runs the launcher could
-// read everything. Both nodes run production's own binary, and the reference value allows it.
+// read everything. Both nodes run production's own binary.
 #[tokio::test]
 async fn a_production_cluster_takes_no_simulated_evidence() {
     let production = binaries(Profile::Production).await;

@@ -1,6 +1,6 @@
 //! I3, I11: a key leaves the key service only for what the policy of that key names.
 
-use siegel_attest::Profile;
+use siegel_attest::{Profile, ReferenceValue};
 use siegel_ident::{Measurement, ProgramDigest};
 use siegel_policy::AccessPolicy;
 use siegel_tests::{DRIVER, World, bundle, changed, code, crowd};
@@ -17,9 +17,11 @@ async fn stopped_by(change: impl FnOnce(&mut AccessPolicy)) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_measurement_gets_no_key() {
     let other = Measurement::of(b"another executable, argv or environment");
-    let root = stopped_by(|p| p.roles.root.reference_values[0].measurement = other).await;
+    let root =
+        stopped_by(|p| p.roles.root.reference_values[0] = ReferenceValue::simulated(other)).await;
     assert_eq!(root, "evidence-measurement", "root");
-    let worker = stopped_by(|p| p.roles.worker.reference_values[0].measurement = other).await;
+    let worker =
+        stopped_by(|p| p.roles.worker.reference_values[0] = ReferenceValue::simulated(other)).await;
     assert_eq!(worker, "evidence-measurement", "worker");
 }
 

@@ -31,5 +31,5 @@ pub use genesis::{CLUSTER_KEY_LEN, Genesis};
 pub use key_bundle::KeyBundle;
 pub use key_offer::KeyOffer;
 pub use kinds::{Profile, TeeKind};
-pub use reference_value::{OpenField, ReferenceValue, Simulated};
+pub use reference_value::{OpenField, ReferenceId, ReferenceValue, Simulated};
 pub use refusal::Refusal;

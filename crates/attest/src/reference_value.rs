@@ -37,6 +37,16 @@ pub struct Simulated {
     pub measurement: Measurement,
 }
 
+/// Names one reference value, in few bytes: for replicated state and comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceId {
+    /// The kind of TEE.
+    pub tee: TeeKind,
+    /// [`ReferenceValue::digest`].
+    pub digest: Digest,
+}
+
 impl ReferenceValue {
     /// Of a simulated TEE.
     pub const fn simulated(measurement: Measurement) -> Self {
@@ -69,6 +79,14 @@ impl ReferenceValue {
             Some(measurement) => measurement.digest(),
             // Writing to memory does not fail.
             None => Digest::of(&json::to_canonical(self).unwrap_or_default()),
+        }
+    }
+
+    /// Kind and digest.
+    pub fn id(&self) -> ReferenceId {
+        ReferenceId {
+            tee: self.tee(),
+            digest: self.digest(),
         }
     }
 

@@ -159,6 +159,11 @@ pub enum ClientRefusal {
     /// The evidence does not bind this key to a KMS that the policy names (I1, I3, I11).
     #[error("evidence of the key service: {0}")]
     Evidence(#[source] Refusal),
+    /// Nothing says when the evidence was made (I1).
+    #[error(
+        "the evidence does not say when it was made, and no witness dates the checkpoint in it (I1): name the log's witnesses in this configuration"
+    )]
+    EvidenceUndated,
     /// The evidence is older than any key of this policy may be (I1).
     #[error("the evidence is {age} old, at most {allowed} is allowed (I1)")]
     EvidenceTooOld {
@@ -200,6 +205,7 @@ impl ClientRefusal {
             Self::Rollback { .. } => "log-rollback",
             Self::NotArchived(_) => "policy-not-archived",
             Self::Evidence(error) => error.code(),
+            Self::EvidenceUndated => "evidence-undated",
             Self::EvidenceTooOld { .. } => "evidence-too-old",
         }
     }

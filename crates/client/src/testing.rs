@@ -2,6 +2,7 @@
 
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use siegel_attest::hardware::TrustRoots;
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Genesis, KeyBundle, Profile, TrustAnchors};
 use siegel_endorse::{Endorsement, testing as endorse};
@@ -39,7 +40,7 @@ impl Default for Plan {
     fn default() -> Self {
         let (policy, endorse) = (|_: &mut _| (), |_: &mut _| ());
         let (genesis, bundle) = (|_: &mut _| (), |_: &mut _| ());
-        let measurement = measured(3).measurement;
+        let measurement = measured(3).measurement().unwrap();
         Self {
             policy,
             endorse,
@@ -133,6 +134,7 @@ impl World {
             log: log.anchors(),
             mirrors: MirrorQuorum::none(),
             trust: TrustAnchors {
+                vendors: TrustRoots::default(),
                 simulation_root: Some(cluster.attester.public_key()),
             },
             endorsers: vec![endorser.key().digest()],

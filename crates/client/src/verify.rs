@@ -316,8 +316,15 @@ fn check_evidence(
     let allowed = policy.allowed(binding.role);
     let appraisal =
         appraise(evidence, &binding, allowed, &context).map_err(ClientRefusal::Evidence)?;
+    let Some(issued_at) = appraisal.issued_at() else {
+        // Then only the checkpoint in it does: witnesses dated that, and it is as young as this device demands.
+        return match config.log.witnesses.is_none() {
+            true => Err(ClientRefusal::EvidenceUndated),
+            false => Ok(()),
+        };
+    };
     // Evidence is made after its key, and no key is older than this.
-    let age = now.since(appraisal.issued_at());
+    let age = now.since(issued_at);
     if age > policy.key_ttl {
         return Err(ClientRefusal::EvidenceTooOld {
             age,

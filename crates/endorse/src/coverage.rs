@@ -9,7 +9,7 @@ use siegel_policy::AccessPolicy;
 use crate::{Part, Subject, Voice};
 
 /// Something that a policy lets in, and that an endorser must have vouched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A measurement in a role.
     Binary {
@@ -26,8 +26,9 @@ impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Binary { part, value } => {
-                let (part, tee) = (part.as_str(), value.tee.as_str());
-                write!(f, "{part} measuring {} ({tee})", value.measurement)
+                let (part, tee) = (part.as_str(), value.tee());
+                write!(f, "{part} measuring {} ({tee})", value.digest())?;
+                value.name().map_or(Ok(()), |name| write!(f, " {name:?}"))
             }
             Self::Program(digest) => write!(f, "program {digest}"),
         }
@@ -134,7 +135,7 @@ pub fn things(policy: &AccessPolicy) -> impl Iterator<Item = Thing> + '_ {
     let binaries = binaries.into_iter().flat_map(|(part, values)| {
         let thing = move |value: &ReferenceValue| Thing::Binary {
             part,
-            value: *value,
+            value: value.clone(),
         };
         values.iter().map(thing)
     });
@@ -147,7 +148,7 @@ fn lasts(
     voices: &[Voice],
     now: Timestamp,
 ) -> Result<Timestamp, NotEndorsed> {
-    let about: Vec<&Voice> = voices.iter().filter(|voice| voice.names(thing)).collect();
+    let about: Vec<&Voice> = voices.iter().filter(|voice| voice.names(&thing)).collect();
     let Some(any) = about.first() else {
         return Err(NotEndorsed::Nobody { thing });
     };
@@ -182,19 +183,19 @@ fn lasts(
 
 impl Voice {
     /// It is about this thing; says nothing about its key, flavour and window.
-    pub fn names(&self, thing: Thing) -> bool {
+    pub fn names(&self, thing: &Thing) -> bool {
         match (&self.endorsement.subject, thing) {
-            (Subject::Program(named), Thing::Program(program)) => *named == program,
+            (Subject::Program(named), Thing::Program(program)) => named == program,
             (Subject::Binaries(binaries), Thing::Binary { part, value }) => binaries
                 .files
                 .iter()
-                .any(|file| file.role == part && file.measurements.contains(&value)),
+                .any(|file| file.role == *part && file.measurements.contains(value)),
             _ => false,
         }
     }
 
     /// It counts for this thing under this policy, in its window: key and flavour are the policy's.
-    pub fn counts_for(&self, policy: &AccessPolicy, thing: Thing) -> bool {
+    pub fn counts_for(&self, policy: &AccessPolicy, thing: &Thing) -> bool {
         self.names(thing)
             && policy.endorsers.contains(&self.endorser)
             && self

@@ -4,6 +4,7 @@ mod endorse;
 
 use std::sync::Arc;
 
+use siegel_attest::hardware::TrustRoots;
 use siegel_attest::{ClusterConfig, Genesis, KeyBundle, Profile, TrustAnchors};
 use siegel_client::{ClientConfig, EndorsementProof};
 use siegel_endorse::{Build, Endorsement};
@@ -165,7 +166,7 @@ impl Deployment {
                     .binaries
                     .entry(name.to_owned())
                     .or_default()
-                    .push(binary.reference);
+                    .push(binary.reference.clone());
             }
         }
         facts
@@ -239,6 +240,7 @@ impl Deployment {
             log: self.log_anchors(),
             mirrors: MirrorQuorum::none(),
             trust: TrustAnchors {
+                vendors: TrustRoots::default(),
                 simulation_root: self.cluster.config().simulation_root,
             },
             endorsers: self.pinned(policy),

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use siegel_attest::{
-    Binding, ClusterConfig, Context, Profile, ReferenceValue, Role, TeeKind, appraise,
-    worker_config,
+    Binding, ClusterConfig, Context, Profile, ReferenceValue, Role, appraise, worker_config,
 };
 use siegel_fleet::launcher::{Image, Launcher};
 use siegel_fleet::supervisor::{Supervisor, free_port};
@@ -99,10 +98,7 @@ fn config() -> ClusterConfig {
         schema: ClusterConfig::SCHEMA.into(),
         profile: Profile::Simulation,
         simulation_root: Some(launcher().public_key()),
-        peers: vec![ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement,
-        }],
+        peers: vec![ReferenceValue::simulated(measurement)],
         min_voters: 1,
         log_origin: "log".into(),
         log_key: [0; 32],
@@ -154,10 +150,7 @@ async fn evidence_binds_executable_arguments_environment_and_configuration() {
     let bound = binding(worker_config(config().digest().unwrap()));
     let check = |image: &Image, bound: &Binding| {
         let measurement = image.measurement();
-        let allowed = [ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement,
-        }];
+        let allowed = [ReferenceValue::simulated(measurement)];
         appraise(&evidence, bound, &allowed, &ctx)
     };
     assert_eq!(

@@ -9,7 +9,7 @@ pub use node::{FakeNode, NodeScript};
 use std::sync::Arc;
 
 use siegel_attest::simulated::{Attester, measurement};
-use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, Role, TeeKind};
+use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, Role};
 use siegel_ident::{ClusterId, ConfigDigest, Digest, Measurement, Secret, WitnessQuorum};
 use siegel_link::Net;
 use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
@@ -26,10 +26,7 @@ pub struct World {
 
 /// What a process of this role measures in a [`World`].
 pub fn measured(role: Role) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: measurement_of(role.as_str()),
-    }
+    ReferenceValue::simulated(measurement_of(role.as_str()))
 }
 
 fn measurement_of(name: &str) -> Measurement {

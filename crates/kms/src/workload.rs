@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use prost::Message as _;
 use siegel_attest::{Context, Role, root_config, worker_config};
-use siegel_ident::{ConfigDigest, PolicyDigest, ProgramDigest, RequestId, RunId};
+use siegel_ident::{ConfigDigest, PolicyDigest, ProgramDigest, RequestId, RunId, Timestamp};
 use siegel_ledger::limits::LEASE;
 use siegel_ledger::{Done, Event, Ledger, Outcome, Refusal, Workload};
 use siegel_link::SessionStream;
@@ -54,8 +54,23 @@ struct Asker {
     process: Arc<Process>,
     peer: Arc<Peer>,
     /// The last successful appraisal. The evidence stays the same during a session, so only another
-    /// policy or configuration asks for another appraisal.
-    known: Option<(PolicyDigest, ConfigDigest, Workload)>,
+    /// policy or configuration asks for another appraisal, or the end of what vouches for it.
+    known: Option<Known>,
+}
+
+/// An appraisal, and for what it holds.
+struct Known {
+    policy: PolicyDigest,
+    config: ConfigDigest,
+    valid_until: Option<Timestamp>,
+    workload: Workload,
+}
+
+impl Known {
+    fn holds(&self, policy: PolicyDigest, config: ConfigDigest, now: Timestamp) -> bool {
+        (self.policy, self.config) == (policy, config)
+            && self.valid_until.is_none_or(|until| now <= until)
+    }
 }
 
 /// The policy and the program of a run.
@@ -136,10 +151,11 @@ impl Asker {
             Role::Root => root_config(kms, rules.program),
             _ => worker_config(kms),
         };
-        if let Some((policy, known, workload)) = &self.known
-            && (policy, known) == (&rules.policy.digest(), &config)
+        let now = self.process.platform.now();
+        if let Some(known) = &self.known
+            && known.holds(rules.policy.digest(), config, now)
         {
-            return Ok(workload.clone());
+            return Ok(known.workload.clone());
         }
         let pending = self.peer.pending().ok_or_else(|| {
             Refused::new(
@@ -151,7 +167,7 @@ impl Asker {
         })?;
         let policy = &rules.policy;
         let context = Context {
-            now: self.process.platform.now(),
+            now,
             profile: policy.profile,
             genesis_profile: member.cluster.genesis().config.profile,
             anchors: &member.cluster.anchors(),
@@ -159,7 +175,12 @@ impl Asker {
         let appraisal = pending.appraise(config, policy.allowed(pending.role()), &context)?;
         let workload = Workload::of(&appraisal)
             .ok_or_else(|| Refused::new("wrong-role", "I3", "evidence", "not a workload"))?;
-        self.known = Some((policy.digest(), config, workload.clone()));
+        self.known = Some(Known {
+            policy: policy.digest(),
+            config,
+            valid_until: appraisal.valid_until(),
+            workload: workload.clone(),
+        });
         Ok(workload)
     }
 

@@ -2,7 +2,8 @@
 //! binaries and the same configuration as at birth.
 
 use serde::{Deserialize, Serialize};
-use siegel_attest::{Appraisal, ReferenceValue, Role};
+use siegel_attest::hardware::Mark;
+use siegel_attest::{Appraisal, ReferenceId, Role};
 use siegel_ident::{ClusterId, ConfigDigest, NodeId};
 
 use crate::limits::MAX_KEY;
@@ -16,8 +17,10 @@ use crate::{Done, Ledger, Members, Refusal};
 pub struct Joiner {
     /// The place that it asks for.
     pub place: NodeId,
-    /// What its TEE measured, and the kind of TEE.
-    pub measured: ReferenceValue,
+    /// The reference value that its evidence satisfied.
+    pub measured: ReferenceId,
+    /// How new the vendor's statements are on which its evidence rests; none in a simulation.
+    pub marks: Vec<Mark>,
     /// The configuration its evidence names.
     pub config: ConfigDigest,
     /// The cluster its evidence binds.
@@ -38,10 +41,8 @@ impl Joiner {
         }
         Some(Self {
             place,
-            measured: ReferenceValue {
-                tee: appraisal.tee(),
-                measurement: appraisal.measurement(),
-            },
+            measured: appraisal.reference().id(),
+            marks: appraisal.marks(),
             config: appraisal.config(),
             cluster: appraisal.deployment()?,
             signing_key: appraisal.signing_key().try_into().ok()?,
@@ -77,8 +78,9 @@ impl Ledger {
             let field = field.to_owned();
             Err(Refusal::PeerNotAllowed { field, found })
         };
-        if !self.genesis.config.peers.contains(&joiner.measured) {
-            return refuse("measurement", joiner.measured.measurement.to_string());
+        let peers = &self.genesis.config.peers;
+        if !peers.iter().any(|value| value.id() == joiner.measured) {
+            return refuse("measurement", joiner.measured.digest.to_string());
         }
         if joiner.config != self.config {
             return refuse("config", joiner.config.to_string());
@@ -86,8 +88,10 @@ impl Ledger {
         if joiner.cluster != self.cluster {
             return refuse("cluster", joiner.cluster.to_string());
         }
+        let marks = self.newer(&joiner.marks)?;
         let key = joiner.signing_key;
         let member = self.state.members.admit(joiner.place, key, leaves, over)?;
+        self.state.marks = marks;
         Ok(Done::Admitted { member })
     }
 

@@ -129,17 +129,26 @@ impl Event {
         )
     }
 
-    /// What was asked, without what the proposer chose: a retry that reaches another proposer comes
-    /// with other random values and must still count as the same request (I6).
+    /// What was asked, without what the proposer chose or saw: a retry that reaches another proposer comes
+    /// with other random values and newer evidence, and must still count as the same request (I6).
     pub(crate) fn request_digest(&self) -> Digest {
         let asked = match self {
             Self::OpenEpoch { policy, .. } => Self::OpenEpoch {
                 policy: *policy,
                 secret: Wrapped::new(Vec::new()),
             },
-            Self::RegisterRun { claim, .. } => Self::RegisterRun {
-                claim: claim.clone(),
-                fresh: None,
+            Self::RegisterRun { claim, .. } => {
+                let mut claim = claim.clone();
+                claim.root = claim.root.unmarked();
+                Self::RegisterRun { claim, fresh: None }
+            }
+            Self::TakeRun { run, root } => Self::TakeRun {
+                run: *run,
+                root: root.unmarked(),
+            },
+            Self::Authorize { run, worker } => Self::Authorize {
+                run: *run,
+                worker: worker.unmarked(),
             },
             other => other.clone(),
         };

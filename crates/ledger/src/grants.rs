@@ -23,12 +23,14 @@ impl Ledger {
         let config = root_config(self.config, run.program);
         let allowed = policy.allowed(Role::Root);
         root.is_allowed(WorkloadRole::Root, run.policy, allowed, config)?;
+        let marks = self.newer(&root.marks)?;
         let fencing = run.fencing.next();
         let draft = self.draft(Fact::RunTaken { run: id, fencing })?;
         let run = self.run_mut(id)?;
         run.fencing = fencing;
-        run.root = Some(root.clone());
+        run.root = Some(root.unmarked());
         run.phase = RunPhase::Taken;
+        self.state.marks = marks;
         self.record(draft, effects);
         Ok(Done::RunTaken { run: id, fencing })
     }
@@ -43,9 +45,14 @@ impl Ledger {
         let config = worker_config(self.config);
         let allowed = policy.allowed(Role::Worker);
         worker.is_allowed(WorkloadRole::Worker, run.policy, allowed, config)?;
+        let marks = self.newer(&worker.marks)?;
+        let worker = worker.unmarked();
         let key = hex(&worker.signing_key);
         match run.workers.get(&key) {
-            Some(known) if known == worker => return Ok(Done::WorkerAuthorized { run: id }),
+            Some(known) if *known == worker => {
+                self.state.marks = marks;
+                return Ok(Done::WorkerAuthorized { run: id });
+            }
             Some(_) => {
                 return Err(Refusal::NotTheHolder {
                     run: id,
@@ -60,7 +67,8 @@ impl Ledger {
                 max: MAX_WORKERS as u64,
             });
         }
-        self.run_mut(id)?.workers.insert(key, worker.clone());
+        self.run_mut(id)?.workers.insert(key, worker);
+        self.state.marks = marks;
         Ok(Done::WorkerAuthorized { run: id })
     }
 
@@ -99,8 +107,8 @@ impl Workload {
         if self.role != role {
             return Err(refuse("role", self.role.as_str().to_owned()));
         }
-        if !allowed.contains(&self.measured) {
-            return Err(refuse("measurement", self.measured.measurement.to_string()));
+        if !allowed.iter().any(|value| value.id() == self.measured) {
+            return Err(refuse("measurement", self.measured.digest.to_string()));
         }
         if self.config != config {
             return Err(refuse("config", self.config.to_string()));

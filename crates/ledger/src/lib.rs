@@ -19,6 +19,7 @@ mod expiry;
 mod grants;
 mod ledger;
 pub mod limits;
+mod marks;
 pub mod members;
 pub mod outcome;
 mod policies;

@@ -33,6 +33,10 @@ pub const MAX_WORKERS: usize = 256;
 pub const RECEIPTS_KEPT: usize = 16_384;
 /// Remembered requests; the oldest one goes first.
 pub const REQUESTS_KEPT: usize = 4096;
+/// Statements of vendors that are remembered.
+pub const MAX_MARKS: usize = 1024;
+/// Statements of vendors that one piece of evidence rests on.
+pub const MAX_MARKS_EACH: usize = 8;
 /// Times and budgets must fit the integers of canonical JSON.
 pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 /// How long a worker may start blocks after a renewal, on its own clock from when it asked (I9).

@@ -37,6 +37,19 @@ pub enum Refusal {
         /// How many.
         max: u64,
     },
+    /// Evidence that rests on an older statement of the vendor than one that was shown before.
+    #[error(
+        "the evidence rests on {what} {found}, and {least} was shown before (I3): give the host newer collateral \
+         or revocation lists, and attest again"
+    )]
+    RolledBack {
+        /// The statement.
+        what: String,
+        /// What it rests on.
+        found: u64,
+        /// The least that is accepted now.
+        least: u64,
+    },
     /// One request id for two different requests.
     #[error("request id was used for another request; choose a fresh random one")]
     RequestIdReused {},

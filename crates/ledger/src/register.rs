@@ -31,6 +31,7 @@ impl Ledger {
         let ordinal = self.state.last_ordinal.saturating_add(1);
         let (id, secret) = self.new_run(ordinal, fresh)?;
         self.room_for_a_run()?;
+        let marks = self.newer(&claim.root.marks)?;
 
         let draft = self.draft(Fact::RunRegistered {
             run: id,
@@ -50,6 +51,7 @@ impl Ledger {
             account.spent = spent;
         }
         self.state.last_ordinal = ordinal;
+        self.state.marks = marks;
         self.forget_oldest_run();
         let (registration, registration_digest) = self.record(draft, effects);
         let run = Run {

@@ -28,6 +28,7 @@ pub(crate) struct State {
     pub(crate) last_ordinal: u64,
     pub(crate) chain: Chain,
     pub(crate) requests: Requests,
+    pub(crate) marks: BTreeMap<String, u64>,
 }
 
 impl State {
@@ -43,6 +44,7 @@ impl State {
             last_ordinal: 0,
             chain: Chain::new(cluster),
             requests: Requests::default(),
+            marks: BTreeMap::new(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Who asks: the fields of an appraisal that enter the replicated log.
 
 use serde::{Deserialize, Serialize};
-use siegel_attest::{Appraisal, ReferenceValue, Role};
+use siegel_attest::hardware::Mark;
+use siegel_attest::{Appraisal, ReferenceId, Role};
 use siegel_ident::ConfigDigest;
 
 /// What a workload was appraised as.
@@ -31,8 +32,10 @@ impl WorkloadRole {
 pub struct Workload {
     /// As what it was appraised.
     pub role: WorkloadRole,
-    /// What its TEE measured, and the kind of TEE.
-    pub measured: ReferenceValue,
+    /// The reference value that its evidence satisfied.
+    pub measured: ReferenceId,
+    /// How new the vendor's statements are on which its evidence rests; none in a simulation.
+    pub marks: Vec<Mark>,
     /// The configuration its evidence names.
     pub config: ConfigDigest,
     /// Its per-boot Ed25519 key (32 bytes).
@@ -44,6 +47,14 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// As it is remembered: later evidence of the same process may rest on newer statements.
+    pub(crate) fn unmarked(&self) -> Self {
+        Self {
+            marks: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// The fields of an appraisal; `None` if it is that of a KMS node.
     pub fn of(appraisal: &Appraisal) -> Option<Self> {
         let role = match appraisal.role() {
@@ -53,10 +64,8 @@ impl Workload {
         };
         Some(Self {
             role,
-            measured: ReferenceValue {
-                tee: appraisal.tee(),
-                measurement: appraisal.measurement(),
-            },
+            measured: appraisal.reference().id(),
+            marks: appraisal.marks(),
             config: appraisal.config(),
             signing_key: appraisal.signing_key().to_vec(),
             kem_key: appraisal.kem_key().to_vec(),

@@ -137,7 +137,7 @@ fn column(column: &siegel_policy::Column) -> String {
 fn lets_in(policy: &PolicyReport) -> Vec<LetIn> {
     let rules = &policy.rules;
     let binary = |role: &'static str, key: &'static str| {
-        move |value: &ReferenceValue| (role, key, value.tee.as_str(), value.measurement.digest())
+        move |value: &ReferenceValue| (role, key, value.tee().as_str(), value.digest())
     };
     let kms = rules
         .kms

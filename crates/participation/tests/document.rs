@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
+use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue};
 use siegel_ident::{
     BlobDigest, Budget, ClusterId, Digest, EpochId, Fencing, InputRoot, Measurement, PolicyDigest,
     ProgramDigest, RunId, Seconds, Timestamp, WitnessQuorum,
@@ -46,10 +46,7 @@ impl World {
                 schema: ClusterConfig::SCHEMA.to_owned(),
                 profile: Profile::Simulation,
                 simulation_root: Some([5; 32]),
-                peers: vec![ReferenceValue {
-                    tee: TeeKind::Simulated,
-                    measurement: Measurement::of(b"kms"),
-                }],
+                peers: vec![ReferenceValue::simulated(Measurement::of(b"kms"))],
                 min_voters: 3,
                 log_origin: log.origin().to_owned(),
                 log_key: log.key(),

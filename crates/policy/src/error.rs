@@ -1,5 +1,6 @@
 //! Why a policy does not parse.
 
+use siegel_attest::OpenField;
 use siegel_ident::json::JsonError;
 use siegel_ident::{Delta, NanoRho, Timestamp};
 
@@ -96,6 +97,14 @@ pub enum PolicyError {
         /// What it says.
         found: u32,
     },
+    /// A reference value that production may not name.
+    #[error("policy: {field}: {source}")]
+    ReferenceValue {
+        /// Which list.
+        field: &'static str,
+        /// What it leaves open.
+        source: OpenField,
+    },
     /// A rule whose enforcement does not exist yet. It is refused, not ignored.
     #[error("policy: {field} must be {must_be}: this version cannot enforce it")]
     NotBuilt {
@@ -146,6 +155,7 @@ impl PolicyError {
             | Self::Empty { field }
             | Self::TooMany { field, .. }
             | Self::NotAscending { field }
+            | Self::ReferenceValue { field, .. }
             | Self::NotBuilt { field, .. } => Some(field),
             Self::Window { .. } => Some("not_after"),
             Self::DuplicateColumn { .. } => Some("input.columns"),
@@ -162,7 +172,7 @@ impl PolicyError {
     pub const fn invariant(&self) -> &'static str {
         match self {
             Self::Json(_) | Self::NotAscending { .. } | Self::Schema { .. } => "I2",
-            Self::Empty { .. } | Self::NotBuilt { .. } => "I3",
+            Self::Empty { .. } | Self::NotBuilt { .. } | Self::ReferenceValue { .. } => "I3",
             Self::TooFewWitnesses { .. } => "I1",
             Self::UnknownCounter { .. } => "I12",
             Self::DeltaRange { .. }

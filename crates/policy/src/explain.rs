@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use siegel_attest::ReferenceValue;
 use siegel_ident::{Seconds, Timestamp};
 
 use crate::access::{Adjacency, ColumnKind, Mechanism, Recipient, Unit};
@@ -151,6 +152,15 @@ fn odds(epsilon: &Decimal, delta: &Decimal, out: &mut String) -> fmt::Result {
     )
 }
 
+/// What it must have measured, or how its rules are called.
+fn described(value: &ReferenceValue) -> String {
+    let digest = value.digest();
+    match value.name() {
+        None => format!("measuring {digest}"),
+        Some(name) => format!("{name:?}, whose rules are {digest}"),
+    }
+}
+
 fn parties(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     writeln!(out, "Who may do what")?;
     writeln!(out, "- keys are held by cluster {}", policy.kms.cluster_id)?;
@@ -162,12 +172,7 @@ fn parties(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
         ("worker", &roles.worker.reference_values),
     ] {
         for value in values {
-            writeln!(
-                out,
-                "- {role}: {} TEE measuring {}",
-                value.tee.as_str(),
-                value.measurement
-            )?;
+            writeln!(out, "- {role}: {} TEE {}", value.tee(), described(value))?;
         }
     }
     for program in &policy.programs {
@@ -294,7 +299,7 @@ mod tests {
             "log.example.org",
             &policy.programs[1].to_string(),
             &policy.roles.worker.reference_values[1]
-                .measurement
+                .digest()
                 .to_string(),
             &policy.kms.cluster_id.to_string(),
             &policy.privacy.total.rho_nano.to_string(),

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use siegel_attest::{Profile, ReferenceValue, TeeKind};
+use siegel_attest::hardware::Rule;
+use siegel_attest::hardware::snp::Product;
+use siegel_attest::{Profile, ReferenceValue};
 use siegel_ident::{PolicyDigest, Seconds};
 
 use crate::finding::Severity::{self, Error, Info, Warning};
@@ -25,6 +27,7 @@ pub fn lint(policy: &AccessPolicy) -> Vec<Finding> {
         privacy(policy),
         lifetimes(policy),
         binaries(policy),
+        hardware(policy),
     ]
     .concat();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -73,16 +76,7 @@ pub fn lint_together(policies: &[&AccessPolicy]) -> Vec<Finding> {
 }
 
 fn trust(policy: &AccessPolicy) -> Vec<Finding> {
-    let simulated = all_values(policy).any(|value| value.tee == TeeKind::Simulated);
     found([
-        when(
-            policy.profile == Profile::Production && simulated,
-            Error,
-            "simulated-in-production",
-            "I11",
-            "a production policy names reference values of simulated TEEs, which protect nothing: \
-             name measurements of real ones",
-        ),
         when(
             policy.is_simulation(),
             Warning,
@@ -231,6 +225,43 @@ fn binaries(policy: &AccessPolicy) -> Vec<Finding> {
     ])
 }
 
+/// What reference values of real TEEs leave to the owner of the machine.
+fn hardware(policy: &AccessPolicy) -> Vec<Finding> {
+    let milan = all_values(policy).any(|value| match value {
+        ReferenceValue::SevSnp(reference) => reference.product.allows(&Product::Milan),
+        _ => false,
+    });
+    let any_machine = all_values(policy).any(|value| match value {
+        ReferenceValue::Simulated(_) => false,
+        ReferenceValue::SevSnp(reference) => open(&reference.chip_id) && open(&reference.provider),
+        ReferenceValue::Tdx(reference) => open(&reference.quote.ppid),
+        ReferenceValue::Sgx(reference) => open(&reference.quote.ppid),
+        ReferenceValue::AwsNitro(_) => false,
+    });
+    found([
+        when(
+            milan,
+            Warning,
+            "milan-accepted",
+            "I3",
+            "EPYC 7003 (Milan) is accepted, whose chip keys can be extracted by software (BadFuse): \
+             leave it out of `product`",
+        ),
+        when(
+            any_machine,
+            Warning,
+            "any-machine",
+            "I3",
+            "any machine of an accepted model is accepted: its owner can put an interposer on the memory bus, \
+             which no evidence shows; list chips, platforms or a cloud provider",
+        ),
+    ])
+}
+
+fn open<T>(rule: &Rule<T>) -> bool {
+    matches!(rule, Rule::Ignore(_))
+}
+
 fn all_values(policy: &AccessPolicy) -> impl Iterator<Item = &ReferenceValue> {
     let roles = &policy.roles;
     let lists = [
@@ -290,14 +321,38 @@ mod tests {
         assert!(lint(&witnessed)[1].message.contains("SIMULATED WITNESSES"));
     }
 
-    /// I11. Catches a production policy whose reference values are simulated, in any role.
+    /// I11. A production policy is not said to be a simulation.
     #[test]
-    fn i11_simulated_values_in_production_are_an_error() {
-        let findings = lint(&production());
-        assert_eq!(findings[0].id, "simulated-in-production");
-        assert!(Finding::any_error(&findings));
-        assert!(!ids(&production()).contains(&"unwitnessed".to_owned()));
-        assert!(!ids(&production()).contains(&"simulated-witnesses".to_owned()));
+    fn i11_production_is_no_simulation() {
+        let said = ids(&production());
+        for absent in ["insecure-simulation", "unwitnessed", "simulated-witnesses"] {
+            assert!(!said.contains(&absent.to_owned()), "{absent}");
+        }
+    }
+
+    /// I3. Catches hardware that is known to be broken, or that anybody may own, passing without a word.
+    #[test]
+    fn i3_hardware_that_says_too_little_is_said() {
+        let with = |change: &dyn Fn(&mut siegel_attest::hardware::snp::Reference)| {
+            let mut policy = production();
+            let values = &mut policy.roles.worker.reference_values;
+            let Some(ReferenceValue::SevSnp(reference)) = values.first_mut() else {
+                panic!("{values:?}");
+            };
+            change(reference);
+            ids(&policy)
+        };
+        let has = |ids: &[String], id: &str| ids.contains(&id.to_owned());
+        let good = with(&|_| ());
+        assert!(!has(&good, "milan-accepted") && !has(&good, "any-machine"));
+        let any = || Rule::Ignore("a test".into());
+        assert!(has(&with(&|r| r.product = any()), "milan-accepted"));
+        let both = Rule::AnyOf(vec![Product::Milan, Product::Genoa]);
+        assert!(has(&with(&|r| r.product = both.clone()), "milan-accepted"));
+        assert!(has(
+            &with(&|r| r.chip_id = Rule::Ignore("a test".into())),
+            "any-machine"
+        ));
     }
 
     /// I3. In production it is an error that nobody has to vouch for the binaries.

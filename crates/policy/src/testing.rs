@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // constants that parse
 
-use siegel_attest::{Profile, ReferenceValue, TeeKind};
+use siegel_attest::hardware::snp::{Product, SigningKey, mock};
+use siegel_attest::hardware::{Hex, Rule};
+use siegel_attest::{Profile, ReferenceValue};
 use siegel_dp::zcdp;
 use siegel_ident::{
     Budget, ClusterId, ConfigDigest, Delta, Measurement, ProgramDigest, Seconds, Timestamp,
@@ -12,10 +14,7 @@ use crate::*;
 
 /// A simulated reference value of 32 equal bytes.
 pub fn measured(byte: u8) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::from_bytes([byte; 32]),
-    }
+    ReferenceValue::simulated(Measurement::from_bytes([byte; 32]))
 }
 
 /// A simulation policy with one of everything.
@@ -82,10 +81,22 @@ pub fn sample() -> AccessPolicy {
     }
 }
 
-/// The same for production: parses, but names simulated measurements.
+/// A reference value that production may name: a mock SNP guest with this measurement.
+pub fn real(byte: u8) -> ReferenceValue {
+    let platform = mock::Platform::new(Product::Genoa, SigningKey::Vcek).unwrap();
+    let mut reference = mock::reference(&platform.report, Product::Genoa);
+    reference.measurement = Rule::Exact(Hex([byte; 48]));
+    reference.host_data = Rule::Ignore("held against the configuration digest".into());
+    ReferenceValue::SevSnp(Box::new(reference))
+}
+
+/// The same for production.
 pub fn production() -> AccessPolicy {
     let mut policy = sample();
     policy.profile = Profile::Production;
     policy.log.witnesses = 2;
+    policy.kms.reference_values = vec![real(3)];
+    policy.roles.root.reference_values = vec![real(4)];
+    policy.roles.worker.reference_values = vec![real(5), real(6)];
     policy
 }

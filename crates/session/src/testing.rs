@@ -5,9 +5,7 @@ use std::sync::Arc;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
-use siegel_attest::{
-    ClusterConfig, Profile, ReferenceValue, Role, TeeKind, root_config, worker_config,
-};
+use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, root_config, worker_config};
 use siegel_ident::{ClusterId, ConfigDigest, Measurement, ProgramDigest, RunId, Secret, Timestamp};
 
 use crate::{Expect, Handshake, Identity, Next, Session, SessionError, Setup, Step};
@@ -52,10 +50,7 @@ pub(crate) fn cluster() -> Arc<ClusterConfig> {
 }
 
 pub(crate) fn reference(role: Role) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: measurement(role),
-    }
+    ReferenceValue::simulated(measurement(role))
 }
 
 pub(crate) fn config(role: Role) -> ConfigDigest {

@@ -182,7 +182,7 @@ fn lies() -> Vec<Lie> {
         .after(|scene, _, anchors| anchors.endorsers = vec![scene.author.key().digest()]),
         lie("keys without evidence", "evidence-missing", "I1").quote(|quote| quote.logged = false),
         lie("evidence of another measurement", "evidence-invalid", "I3")
-            .quote(|quote| quote.measurement = reference("other").measurement),
+            .quote(|quote| quote.measurement = reference("other").measurement().unwrap()),
         lie(
             "a key that the cluster did not sign",
             "key-bundle-forged",

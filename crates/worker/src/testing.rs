@@ -86,7 +86,7 @@ impl Setting {
         let granting = Granting(Arc::new(Mutex::new(grant)));
         let node = FakeNode::start(&world, 1, Arc::new(granting.clone())).await;
         let config = worker_config(world.config_digest());
-        let measurement = measured(Role::Worker).measurement;
+        let measurement = measured(Role::Worker).measurement().unwrap();
         let platform = world.platform(measurement, config, StartInfo::default(), |_| {});
         let keys = BootKeys::generate(&mut platform.rng(), Role::Worker, config).unwrap();
         let (nodes, cluster) = ([node.node.clone()], world.config().clone());

@@ -114,7 +114,7 @@ pub(super) fn ends_at(world: &World, policy: &AccessPolicy, end: Timestamp, befo
     world.voices.iter().any(|voice| {
         voice.log_index < before
             && voice.endorsement.not_after == end
-            && things(policy).any(|thing| voice.counts_for(policy, thing))
+            && things(policy).any(|thing| voice.counts_for(policy, &thing))
     })
 }
 
@@ -123,11 +123,11 @@ pub(super) fn report(voices: &[Voice], policy: &AccessPolicy) -> Vec<EndorsedRep
     let longest = |thing: Thing| {
         let voice = voices
             .iter()
-            .filter(|voice| voice.counts_for(policy, thing))
+            .filter(|voice| voice.counts_for(policy, &thing))
             .max_by_key(|voice| voice.endorsement.not_after)?;
         let build = build_of(voice);
         let (role, digest) = match thing {
-            Thing::Binary { part, value } => (part.as_str(), value.measurement.digest()),
+            Thing::Binary { part, value } => (part.as_str(), value.digest()),
             Thing::Program(program) => ("program", program.digest()),
         };
         Some(EndorsedReport {

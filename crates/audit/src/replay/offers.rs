@@ -1,7 +1,10 @@
 //! Key offers: what clients encrypted to, and the evidence for it (I1, I3).
 
-use siegel_attest::{Context, Genesis, KeyBundle, KeyOffer, Refusal, Role, TrustAnchors, appraise};
-use siegel_ident::{ClusterId, Digest};
+use siegel_attest::hardware::TrustRoots;
+use siegel_attest::{
+    Context, Genesis, KeyBundle, KeyOffer, Profile, Refusal, Role, TrustAnchors, appraise,
+};
+use siegel_ident::{ClusterId, Digest, Timestamp};
 use siegel_policy::Policy;
 use siegel_translog::Tree;
 
@@ -71,8 +74,8 @@ fn prove(
         .map(|logged| (&logged.policy, logged.first_index()))
         .ok_or_else(|| misquotes(format!("policy {} is not in the log", bundle.policy)))?;
     fits_policy(&bundle, policy)?;
-    checkpoint(offer, &bundle, first, anchors, tree)?;
-    evidence(offer, &bundle, genesis, policy, anchors)?;
+    let witnessed = checkpoint(offer, &bundle, first, anchors, tree)?;
+    evidence(offer, &bundle, (genesis, policy), anchors, witnessed)?;
     Ok(bundle)
 }
 
@@ -95,20 +98,21 @@ fn fits_policy(bundle: &KeyBundle, policy: &Policy) -> Result<(), Wrong> {
     )
 }
 
-/// I1: the evidence was made over a state of this very log that holds the policy.
+/// I1: the evidence was made over a state of this very log that holds the policy. Returns when a quorum of witnesses
+/// saw that state: the evidence is no older.
 fn checkpoint(
     offer: &KeyOffer,
     bundle: &KeyBundle,
     policy_index: u64,
     anchors: &AuditAnchors,
     tree: Option<&Tree>,
-) -> Result<(), Wrong> {
+) -> Result<Option<Timestamp>, Wrong> {
     let (id, invariant) = ("key-bundle-misquotes", "I1");
     let note = &offer.checkpoint;
     // Seen by its witnesses at any time while clients could be shown it.
     let log = anchors.log.aged(bundle.expires.since(bundle.not_before));
-    let checkpoint = log
-        .verify_checkpoint(note, bundle.expires)
+    let (checkpoint, witnessed) = log
+        .verify_witnessed(note, bundle.expires)
         .map_err(|e| Wrong::new(id, invariant, e))?;
     let bound = Digest::of(note.as_bytes()) == bundle.checkpoint;
     require(bound, id, invariant, "the bundle names another checkpoint")?;
@@ -120,46 +124,52 @@ fn checkpoint(
         "its checkpoint does not cover its policy",
     )?;
     let Some(tree) = tree else {
-        return Ok(());
+        return Ok(witnessed);
     };
     let same = tree.root_at(checkpoint.size) == Some(checkpoint.root);
     let why = format!(
         "clients were shown a log of {} entries with root {}; this one did not grow from that",
         checkpoint.size, checkpoint.root
     );
-    require(same, "log-not-consistent", "I1", why)
+    require(same, "log-not-consistent", "I1", why)?;
+    Ok(witnessed)
 }
 
-/// I3, I11: a binary that the policy names holds this key. The auditor has no clock: evidence may
-/// be as young as the key's end, and as old as a key may get when the key was made.
+/// I3, I11: a binary that the policy names holds this key. The auditor has no clock. Simulated evidence may be as young
+/// as the key's end, and as old as a key may get when the key was made. Real evidence has no time of its own: the
+/// witnesses of its checkpoint date it, and what the vendor says must have been valid then.
 fn evidence(
     offer: &KeyOffer,
     bundle: &KeyBundle,
-    genesis: &Genesis,
-    policy: &Policy,
+    (genesis, policy): (&Genesis, &Policy),
     anchors: &AuditAnchors,
+    witnessed: Option<Timestamp>,
 ) -> Result<(), Wrong> {
     let binding = bundle.binding(genesis).map_err(misquotes)?;
     let pinned = anchors.simulation_root.map(|root| *root.as_bytes());
     let anchors = TrustAnchors {
         simulation_root: pinned.or(genesis.config.simulation_root),
+        vendors: TrustRoots::vendors(),
+    };
+    let now = match policy.profile {
+        Profile::Simulation => bundle.expires,
+        Profile::Production => witnessed.unwrap_or(bundle.not_before),
     };
     let context = Context {
-        now: bundle.expires,
+        now,
         profile: policy.profile,
         genesis_profile: genesis.config.profile,
         anchors: &anchors,
     };
     let allowed = policy.allowed(Role::KmsBundle);
     let appraisal = appraise(&offer.evidence, &binding, allowed, &context).map_err(refused)?;
-    let age = bundle.not_before.since(appraisal.issued_at());
-    let young = age <= policy.key_ttl;
-    require(
-        young,
-        "evidence-invalid",
-        "I9",
-        "the evidence is older than its key may be",
-    )
+    let invalid = |invariant, why: &str| Wrong::new("evidence-invalid", invariant, why);
+    let dated = appraisal.issued_at().or(witnessed);
+    let dated = dated.ok_or_else(|| invalid("I1", "nothing says when the evidence was made"))?;
+    match bundle.not_before.since(dated) <= policy.key_ttl {
+        true => Ok(()),
+        false => Err(invalid("I9", "the evidence is older than its key may be")),
+    }
 }
 
 /// A build without the simulator cannot appraise: that is said, not passed over (I11).

@@ -167,7 +167,7 @@ impl Scene {
         };
         let mut quote = Quote {
             bundle,
-            measurement: reference("kms").measurement,
+            measurement: reference("kms").measurement().unwrap(),
             issued_at: Timestamp(opened),
             checkpoint,
             by_stranger: false,

@@ -65,7 +65,8 @@ impl Asked {
         let config = scene.genesis.config.digest().unwrap();
         Workload {
             role: WorkloadRole::Root,
-            measured: reference("root"),
+            measured: reference("root").id(),
+            marks: Vec::new(),
             config: root_config(config, ProgramDigest::of(PROGRAM)),
             signing_key: vec![1; 32],
             kem_key: vec![1; 1218],

@@ -1,7 +1,7 @@
 //! A log, and the cluster, publisher and endorser in it.
 
 use siegel_attest::simulated::Attester;
-use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
+use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue};
 use siegel_ident::{
     Budget, ClusterId, Delta, Digest, Measurement, NanoRho, PolicyDigest, ProgramDigest, Seconds,
     Secret, Timestamp, WitnessQuorum,
@@ -75,10 +75,7 @@ pub fn budget(rho: u64, delta: u64) -> Budget {
 
 /// The simulated measurement of a name.
 pub fn reference(name: &str) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::of(name.as_bytes()),
-    }
+    ReferenceValue::simulated(Measurement::of(name.as_bytes()))
 }
 
 impl Scene {

@@ -3,6 +3,7 @@
 use crate::testing::NOW;
 use siegel_attest::Genesis;
 use siegel_ident::{Digest, Timestamp};
+use siegel_policy::testing::real;
 use siegel_rekor::LogReader;
 use siegel_translog::predicate;
 
@@ -112,16 +113,29 @@ async fn policies_that_are_not_what_they_say() {
         .publish(&scene.author, predicate::POLICY, &bytes)
         .await;
     assert_eq!(errors(&scene.audit().await), ["policy-other-pipeline"]);
-    // Lint findings keep their severity: a production policy over simulated TEEs is an error.
+    // Lint findings keep their severity: that nobody vouches for the binaries is an error in production.
     let report = published(|policy| {
         policy.profile = siegel_attest::Profile::Production;
         policy.log.witnesses = 2;
+        policy.kms.reference_values = vec![real(1)];
+        policy.roles.root.reference_values = vec![real(2)];
+        policy.roles.worker.reference_values = vec![real(3)];
+        policy.endorsers = Vec::new();
     })
     .await;
     assert!(
-        errors(&report).contains(&"simulated-in-production"),
+        errors(&report).contains(&"not-endorsed"),
         "{:?}",
         errors(&report)
+    );
+    // I11: one over simulated TEEs is none.
+    let mut simulated = Scene::new().policy();
+    simulated.profile = siegel_attest::Profile::Production;
+    simulated.log.witnesses = 2;
+    let refused = simulated.to_bytes().unwrap_err();
+    assert!(
+        refused.to_string().contains("must be a real TEE"),
+        "{refused}"
     );
     let report = published(|policy| policy.not_after = Timestamp(u64::MAX >> 12)).await;
     assert!(ids(&report).contains(&"window-long"));

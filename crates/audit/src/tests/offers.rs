@@ -58,7 +58,7 @@ async fn every_flaw_of_a_key_offer_is_found() {
             "I3",
             "none of the reference values",
             |q| {
-                q.measurement = reference("other").measurement;
+                q.measurement = reference("other").measurement().unwrap();
             },
         ),
         ("evidence-invalid", "I9", "older than its key", |q| {

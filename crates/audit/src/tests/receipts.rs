@@ -187,6 +187,7 @@ async fn i6_a_production_pipeline_with_two_budgets_is_an_error() {
     let config = &mut twin.genesis.config;
     (config.profile, config.simulation_root, config.witnesses) =
         (siegel_attest::Profile::Production, None, quorum(2));
+    config.peers = vec![siegel_policy::testing::real(1)];
     twin.birth().await;
     twin.log_receipts(&receipts[..1]).await;
     let report = scene.audit().await;

@@ -434,9 +434,9 @@ impl World {
         bundle.checkpoint = Digest::of(note.as_bytes());
         self.key_bundle = bundle.to_bytes().unwrap();
         self.signature = self.cluster.sign(&self.key_bundle);
-        self.evidence = self
-            .cluster
-            .evidence(&bundle, &genesis, measured(3).measurement, NOW);
+        self.evidence =
+            self.cluster
+                .evidence(&bundle, &genesis, measured(3).measurement().unwrap(), NOW);
         self.checkpoint = note.to_owned();
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use siegel_attest::{ClusterConfig, Profile, ReferenceValue, TeeKind};
+use siegel_attest::{ClusterConfig, Profile, ReferenceValue};
 use siegel_ident::{NamedKey, NodeId, Seconds, Secret, WitnessQuorum, json};
 use siegel_link::{Endpoint, Net};
 use siegel_platform::{BoxFuture, Peer, PlatformError, QuoteSource, StartInfo, rng};
@@ -174,10 +174,7 @@ impl Nursery {
                 part,
                 file: image.file_name(),
                 sha256: image.digest(),
-                reference: ReferenceValue {
-                    tee: TeeKind::Simulated,
-                    measurement: image.measurement(),
-                },
+                reference: ReferenceValue::simulated(image.measurement()),
             });
         binaries.collect()
     }

@@ -68,7 +68,7 @@ pub(super) fn binaries(
             role: role(binary.part)?,
             name: binary.file.clone(),
             sha256: binary.sha256,
-            measurements: vec![binary.reference],
+            measurements: vec![binary.reference.clone()],
         })
     };
     let subject = Subject::Binaries(Binaries {
@@ -106,7 +106,7 @@ const fn role(part: Part) -> Option<endorse::Part> {
 
 #[cfg(test)]
 mod tests {
-    use siegel_attest::{ReferenceValue, TeeKind};
+    use siegel_attest::ReferenceValue;
     use siegel_ident::Measurement;
 
     use super::*;
@@ -116,10 +116,7 @@ mod tests {
             part,
             file: file.into(),
             sha256: Digest::of(file.as_bytes()),
-            reference: ReferenceValue {
-                tee: TeeKind::Simulated,
-                measurement: Measurement::of(file.as_bytes()),
-            },
+            reference: ReferenceValue::simulated(Measurement::of(file.as_bytes())),
         };
         vec![
             one(Part::Kms, "siegel-kms"),
@@ -190,7 +187,7 @@ mod tests {
             (endorse::Part::Worker, "siegel-worker"),
         ];
         assert_eq!(roles, expected);
-        assert_eq!(of.files[1].measurements, [measured()[1].reference]);
+        assert_eq!(of.files[1].measurements, [measured()[1].reference.clone()]);
         assert!(said.holds_at(now) && said.to_bytes().is_ok());
         assert!(program(ProgramDigest::of(b"p"), now).to_bytes().is_ok());
     }

@@ -68,7 +68,7 @@ impl FakeNode {
 
     /// Starts a good node.
     pub async fn start(world: &World, id: u64, script: Arc<dyn NodeScript>) -> Self {
-        let measured = measured(Role::KmsPeer).measurement;
+        let measured = measured(Role::KmsPeer).measurement().unwrap();
         let (config, cluster) = (world.config_digest(), world.cluster());
         Self::start_as(world, id, script, measured, config, cluster).await
     }

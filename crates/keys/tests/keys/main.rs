@@ -132,7 +132,7 @@ fn short() -> Patience {
 fn worker(world: &World) -> WorkloadKms {
     let config = worker_config(world.config_digest());
     let platform = world.platform(
-        measured(Role::Worker).measurement,
+        measured(Role::Worker).measurement().unwrap(),
         config,
         StartInfo::default(),
         |_| {},

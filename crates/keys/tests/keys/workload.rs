@@ -72,8 +72,8 @@ async fn without_a_quorum_there_is_no_lease() {
 // appraises against anything but its own measured configuration.
 #[tokio::test]
 async fn nodes_that_do_not_measure_right_get_no_request() {
-    let kms = measured(Role::KmsPeer).measurement;
-    let other = measured(Role::Worker).measurement;
+    let kms = measured(Role::KmsPeer).measurement().unwrap();
+    let other = measured(Role::Worker).measurement().unwrap();
     for (measurement, other_config) in [(other, false), (kms, true)] {
         let world = World::new(1);
         let script = Script::new(&[]);
@@ -99,7 +99,7 @@ async fn nodes_that_do_not_measure_right_get_no_request() {
 async fn one_impostor_does_not_stop_the_others() {
     let world = World::new(1);
     let script = Script::new(&[]);
-    let wrong = measured(Role::Root).measurement;
+    let wrong = measured(Role::Root).measurement().unwrap();
     let (config, cluster) = (world.config_digest(), world.cluster());
     let _bad = FakeNode::start_as(&world, 1, script.clone(), wrong, config, cluster).await;
     let _good = FakeNode::start(&world, 2, script.clone()).await;
@@ -117,7 +117,10 @@ async fn another_cluster_of_the_same_configuration_is_refused() {
     let kms = worker(&world);
     kms.renew_lease(run()).await.unwrap();
     drop(first);
-    let (measurement, config) = (measured(Role::KmsPeer).measurement, world.config_digest());
+    let (measurement, config) = (
+        measured(Role::KmsPeer).measurement().unwrap(),
+        world.config_digest(),
+    );
     let cluster = ClusterId::from_bytes([9; 32]);
     let mut others = Vec::new();
     for id in [2, 3] {

@@ -1,4 +1,4 @@
-use siegel_attest::{Profile, ReferenceValue, TeeKind};
+use siegel_attest::{Profile, ReferenceValue};
 use siegel_ident::Measurement;
 use siegel_platform::rng::os_rng;
 use siegel_seal::{Suite, generate_kem};
@@ -13,10 +13,7 @@ fn config() -> ClusterConfig {
         schema: ClusterConfig::SCHEMA.to_owned(),
         profile: Profile::Simulation,
         simulation_root: Some([5; 32]),
-        peers: vec![ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement: Measurement::from_bytes([3; 32]),
-        }],
+        peers: vec![ReferenceValue::simulated(Measurement::from_bytes([3; 32]))],
         min_voters: 3,
         log_origin: "log.example".to_owned(),
         log_key: [4; 32],

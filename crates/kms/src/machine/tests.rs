@@ -1,4 +1,4 @@
-use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue, TeeKind};
+use siegel_attest::{ClusterConfig, Genesis, Profile, ReferenceValue};
 use siegel_ident::{ClusterId, Measurement, PolicyDigest, RequestId, Seconds};
 use siegel_ledger::{Event, Wrapped};
 use siegel_policy::KmsRule;
@@ -13,10 +13,7 @@ const TTL: Seconds = Seconds(3600);
 
 fn measured() -> Vec<ReferenceValue> {
     let measurement = Measurement::from_bytes([1; 32]);
-    vec![ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement,
-    }]
+    vec![ReferenceValue::simulated(measurement)]
 }
 
 fn genesis(log: &TestLog) -> Vec<u8> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use siegel_attest::simulated::Attester;
 use siegel_attest::{
-    ClusterConfig, Genesis, Profile, ReferenceValue, Role, TeeKind, root_config, worker_config,
+    ClusterConfig, Genesis, Profile, ReferenceValue, Role, root_config, worker_config,
 };
 use siegel_ident::{
     Budget, ClusterId, ConfigDigest, Delta, Digest, Measurement, NanoRho, NodeId, ProgramDigest,
@@ -42,10 +42,7 @@ pub(crate) const COST: Budget = Budget {
 };
 
 pub(crate) fn measured(name: &str) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::of(name.as_bytes()),
-    }
+    ReferenceValue::simulated(Measurement::of(name.as_bytes()))
 }
 
 pub(crate) fn program() -> ProgramDigest {
@@ -233,7 +230,7 @@ impl World {
     fn platform(&self, exe: &str, config: ConfigDigest, start: StartInfo) -> Platform {
         let quotes = Quotes {
             attester: self.attester.clone(),
-            measurement: measured(exe).measurement,
+            measurement: measured(exe).measurement().unwrap(),
             config,
             clock: self.clock.clone(),
         };

@@ -43,6 +43,7 @@ impl Refusal {
             Self::EpochExpired { .. } => ("epoch-expired", "I9", "epochs"),
             Self::ForeignEpoch { .. } => ("foreign-epoch", "I3", "epochs"),
             Self::BadEpochs { .. } => ("bad-epochs", "I14", "epochs"),
+            Self::RolledBack { .. } => ("tcb-rolled-back", "I3", "evidence"),
             Self::WorkloadNotAllowed { .. } => ("workload-not-allowed", "I3", "evidence"),
             Self::ProgramNotAllowed { .. } => ("program-not-allowed", "I3", "program"),
             Self::BadParameters { .. } => ("bad-parameters", "I2", "parameters"),

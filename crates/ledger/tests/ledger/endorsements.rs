@@ -212,10 +212,15 @@ fn the_codes_are_those_of_the_endorsements() {
     };
     let mut all = Vec::new();
     for thing in [binary, Thing::Program(program())] {
-        all.push(NotEndorsed::Nobody { thing });
-        all.push(NotEndorsed::OtherEndorser { thing, found });
+        all.push(NotEndorsed::Nobody {
+            thing: thing.clone(),
+        });
+        all.push(NotEndorsed::OtherEndorser {
+            thing: thing.clone(),
+            found,
+        });
         all.push(NotEndorsed::OtherFlavour {
-            thing,
+            thing: thing.clone(),
             found: Profile::Simulation,
             expected: Profile::Production,
         });

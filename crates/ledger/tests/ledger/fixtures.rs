@@ -1,6 +1,6 @@
 //! Policies, workloads and claims as the tests use them.
 
-use siegel_attest::{ReferenceValue, TeeKind, root_config, worker_config};
+use siegel_attest::{ReferenceValue, root_config, worker_config};
 use siegel_ident::{
     Budget, Delta, Digest, EpochId, InputRoot, Measurement, NanoRho, PolicyDigest, ProgramDigest,
     RunId, Seconds, Step, Timestamp,
@@ -23,10 +23,7 @@ pub(crate) fn cost(rho: u64, delta: u64) -> Budget {
 }
 
 pub(crate) fn reference(name: &str) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::of(name.as_bytes()),
-    }
+    ReferenceValue::simulated(Measurement::of(name.as_bytes()))
 }
 
 pub(crate) fn program() -> ProgramDigest {
@@ -69,7 +66,8 @@ impl World {
     pub(crate) fn root(&self, n: u8) -> Workload {
         Workload {
             role: WorkloadRole::Root,
-            measured: reference("root"),
+            measured: reference("root").id(),
+            marks: Vec::new(),
             config: root_config(self.config, program()),
             signing_key: vec![n; 32],
             kem_key: vec![n; 1218],
@@ -79,7 +77,8 @@ impl World {
     pub(crate) fn worker(&self, n: u8) -> Workload {
         Workload {
             role: WorkloadRole::Worker,
-            measured: reference("worker"),
+            measured: reference("worker").id(),
+            marks: Vec::new(),
             config: worker_config(self.config),
             signing_key: vec![n; 32],
             kem_key: vec![n; 1218],

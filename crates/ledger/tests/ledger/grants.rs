@@ -58,7 +58,10 @@ fn i3_only_appraised_workloads_of_the_role_get_keys() {
         let (mut root, mut worker) = (world.root(3), world.worker(3));
         match change {
             0 => (root.role, worker.role) = (WorkloadRole::Worker, WorkloadRole::Root),
-            1 => (root.measured, worker.measured) = (reference("worker"), reference("root")),
+            1 => {
+                (root.measured, worker.measured) =
+                    (reference("worker").id(), reference("root").id())
+            }
             2 => (root.config, worker.config) = (worker.config, root.config),
             _ => (root.signing_key, worker.signing_key) = (vec![], vec![3; 33]),
         }

@@ -11,6 +11,7 @@ mod endorsements;
 mod epochs;
 mod fixtures;
 mod grants;
+mod marks;
 mod members;
 mod model;
 mod ops;

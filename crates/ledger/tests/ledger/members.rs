@@ -1,6 +1,6 @@
 //! I10: who may be a member, and that an id is never given twice.
 
-use siegel_attest::{ReferenceValue, TeeKind};
+use siegel_attest::ReferenceValue;
 use siegel_ident::{ClusterId, ConfigDigest, Measurement, NodeId};
 use siegel_ledger::{Done, Event, Joiner, Ledger, Members};
 
@@ -16,7 +16,8 @@ fn founded() -> World {
 fn joiner(world: &World, place: u64, key: u8) -> Joiner {
     Joiner {
         place: NodeId(place),
-        measured: world.ledger.genesis().config.peers[0],
+        measured: world.ledger.genesis().config.peers[0].id(),
+        marks: Vec::new(),
         config: world.config,
         cluster: world.ledger.cluster_id(),
         signing_key: [key; 32],
@@ -45,15 +46,12 @@ fn each_replica_applies_the_rule_of_genesis() {
     let mut world = founded();
     let good = joiner(&world, 3, 9);
     let measurement = Measurement::from_bytes([8; 32]);
-    let other = ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement,
-    };
+    let other = ReferenceValue::simulated(measurement);
     let cases = [
         (
             "peer-not-allowed",
             Joiner {
-                measured: other,
+                measured: other.id(),
                 ..good.clone()
             },
             3,

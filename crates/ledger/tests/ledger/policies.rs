@@ -4,6 +4,7 @@ use siegel_attest::Profile;
 use siegel_ident::{ClusterId, ConfigDigest, Digest, PolicyDigest, Timestamp};
 use siegel_ledger::{Done, Event};
 use siegel_policy::AccessPolicy;
+use siegel_policy::testing::real;
 use siegel_translog::predicate;
 use siegel_translog::testing::TestLog;
 
@@ -114,6 +115,9 @@ fn i11_the_profiles_are_the_same() {
     let code = code_of(|p| {
         p.profile = Profile::Production;
         p.log.witnesses = 2;
+        p.kms.reference_values = vec![real(1)];
+        p.roles.root.reference_values = vec![real(2)];
+        p.roles.worker.reference_values = vec![real(3)];
     });
     assert_eq!(code, ("profile-mismatch", "I11"));
     // And the other way round: a simulation's policy gets no keys from a cluster of production.

@@ -100,7 +100,7 @@ fn i3_root_and_program_are_what_the_policy_names() {
         not_allowed
     );
     assert_eq!(
-        code_of(|claim| claim.root.measured = reference("worker")),
+        code_of(|claim| claim.root.measured = reference("worker").id()),
         not_allowed
     );
     assert_eq!(

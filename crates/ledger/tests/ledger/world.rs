@@ -44,6 +44,7 @@ impl World {
         Self::with(|config| {
             config.profile = Profile::Production;
             config.simulation_root = None;
+            config.peers = vec![siegel_policy::testing::real(3)];
             config.witnesses = TestWitness::quorum(&[1, 2].map(TestWitness::new), 2, Seconds(600));
         })
     }

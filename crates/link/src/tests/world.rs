@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
-use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, TeeKind, worker_config};
+use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, worker_config};
 use siegel_ident::{ClusterId, ConfigDigest, Measurement, RunId, Secret};
 use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
 use siegel_session::{Expect, Identity, PeerKeys, Setup};
@@ -28,10 +28,7 @@ pub(super) fn cluster() -> Arc<ClusterConfig> {
         schema: ClusterConfig::SCHEMA.into(),
         profile: Profile::Simulation,
         simulation_root: Some(attester().public_key()),
-        peers: vec![ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement,
-        }],
+        peers: vec![ReferenceValue::simulated(measurement)],
         min_voters: 1,
         log_origin: "log".into(),
         log_key: [0; 32],

@@ -49,7 +49,7 @@ fn the_example_builds() {
     assert_eq!(policy.roles.worker.reference_values, [measured(5)]);
     assert_eq!(policy.roles.root.reference_values, [measured(4)]);
     assert_eq!(policy.kms.reference_values, [measured(3)]);
-    assert_eq!(policy.kms.reference_values[0].tee, TeeKind::Simulated);
+    assert_eq!(policy.kms.reference_values[0].tee(), TeeKind::Simulated);
     assert_eq!(
         policy.not_after.since(policy.not_before),
         Seconds(30 * 86_400)

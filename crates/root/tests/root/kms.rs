@@ -159,7 +159,8 @@ impl Kms {
         };
         Workload {
             role,
-            measured: measured(peer.role()),
+            measured: measured(peer.role()).id(),
+            marks: Vec::new(),
             config,
             signing_key: peer.signing_key().to_vec(),
             kem_key: peer.kem_key().to_vec(),

@@ -211,7 +211,7 @@ impl Setting {
         start: StartInfo,
         ready: UnboundedSender<String>,
     ) -> Platform {
-        let measurement = measured(role).measurement;
+        let measurement = measured(role).measurement().unwrap();
         self.world.platform(measurement, config, start, move |at| {
             ready.send(at).ok();
         })

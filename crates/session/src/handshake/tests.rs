@@ -24,7 +24,8 @@ fn two_nodes_appraise_each_other() {
         assert_eq!(peer.role(), Role::KmsPeer);
         assert_eq!(peer.deployment(), Some(CLUSTER));
         let appraisal = peer.appraisal().unwrap();
-        assert_eq!(appraisal.measurement(), measurement(Role::KmsPeer));
+        let measured = appraisal.reference().measurement();
+        assert_eq!(measured, Some(measurement(Role::KmsPeer)));
         assert_eq!(appraisal.signing_key(), peer.signing_key());
         assert_eq!(appraisal.kem_key(), peer.kem_key());
     }
@@ -70,6 +71,7 @@ fn workload_is_pending_until_a_policy_is_named() {
 
         let anchors = TrustAnchors {
             simulation_root: Some(attester().public_key()),
+            ..TrustAnchors::default()
         };
         let simulation = Profile::Simulation;
         let ctx = Context {

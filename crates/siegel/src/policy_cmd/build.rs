@@ -12,7 +12,7 @@ use siegel_policy::author::{self, AuthorError, Facts, Names};
 use siegel_policy::{Finding, Policy, lint};
 use siegel_program::Bundle;
 
-use super::{Outcome, files};
+use super::{Outcome, files, reference};
 use crate::failure::{Exit, Failure};
 
 /// Longest input file, in bytes.
@@ -26,6 +26,9 @@ Examples:
       --binaries target/release --program word-histogram.json --endorser endorser.pem
   siegel policy build mine.toml --cluster genesis.json --binaries dist \\
       --program count.star --asset words.txt --endorser endorser.pem --out policy.json
+  siegel policy build production.toml --cluster genesis.json --program words.json \\
+      --reference siegel-root=root.toml --reference siegel-worker=worker.toml \\
+      --reference siegel-kms=kms.toml --endorser endorser.pem
 
 The file names binaries by role and programs by name; see policies/ for an example.")]
 pub struct BuildArgs {
@@ -37,9 +40,14 @@ pub struct BuildArgs {
     #[arg(long, value_name = "FILE")]
     pub cluster: PathBuf,
 
-    /// The folder with the binaries that the file names
-    #[arg(long, value_name = "DIR")]
-    pub binaries: PathBuf,
+    /// The folder with the binaries that the file names; for names without --reference
+    #[arg(long, value_name = "DIR", required_unless_present = "references")]
+    pub binaries: Option<PathBuf>,
+
+    /// What a name of the file measures on real TEEs: reference values (TOML, as `siegel verify evidence --policy`
+    /// takes them); once for each name
+    #[arg(long = "reference", value_name = "NAME=FILE")]
+    pub references: Vec<String>,
 
     /// A program that the file names: a bundle (JSON), or a driver (.star)
     #[arg(long = "program", value_name = "FILE")]
@@ -93,7 +101,7 @@ pub fn build(args: &BuildArgs, now: Timestamp) -> Result<Built, Failure> {
     let names = author::names(&text).map_err(wrong)?;
     let genesis = read_genesis(&args.cluster)?;
     let mut facts = Facts::of_genesis(&genesis, now).map_err(|why| bad_genesis(args, why))?;
-    facts.binaries = measure(&args.binaries, &names)?;
+    facts.binaries = reference_values(args, &names)?;
     facts.programs = programs(args)?;
     facts.endorsers = endorsers(&args.endorsers)?;
     let policy = author::build(&text, &facts).map_err(wrong)?;
@@ -158,15 +166,35 @@ fn bad_genesis(args: &BuildArgs, why: impl ToString) -> Failure {
     Failure::usage("bad-genesis", &args.cluster.display().to_string(), why, "")
 }
 
-/// What each named binary measures when it is launched in its role.
-fn measure(dir: &Path, names: &Names) -> Result<BTreeMap<String, Vec<ReferenceValue>>, Failure> {
-    let mut measured = BTreeMap::<String, Vec<ReferenceValue>>::new();
+/// What each name measures: on real TEEs as its file says, else as the binary of that name does when a launcher starts it
+/// in its role.
+fn reference_values(
+    args: &BuildArgs,
+    names: &Names,
+) -> Result<BTreeMap<String, Vec<ReferenceValue>>, Failure> {
+    let mut values = real_ones(&args.references)?;
     let roles = [
         (&names.root, Part::Root),
         (&names.worker, Part::Worker),
         (&names.kms, Part::Kms),
     ];
+    let named = |name: &&String| roles.iter().any(|(used, _)| used == name);
+    if let Some(stranger) = values.keys().find(|name| !named(name)) {
+        let message = format!("the policy file names no binary {stranger:?}");
+        let known = roles.map(|(name, _)| name.as_str()).join(", ");
+        let help = format!("its names are {known}");
+        return Err(Failure::usage(
+            "bad-reference",
+            "--reference",
+            message,
+            &help,
+        ));
+    }
+    let real: Vec<String> = values.keys().cloned().collect();
     for (name, part) in roles {
+        if real.contains(name) {
+            continue;
+        }
         // A name is a file in the folder, not a path out of it.
         if Path::new(name)
             .file_name()
@@ -175,15 +203,47 @@ fn measure(dir: &Path, names: &Names) -> Result<BTreeMap<String, Vec<ReferenceVa
             let message = format!("{name:?} is not the name of a file");
             return Err(Failure::usage("bad-binary", "[roles]", message, ""));
         }
+        let dir = args.binaries.as_deref().ok_or_else(|| {
+            let message = format!("nothing says what {name:?} measures");
+            let help =
+                format!("give --reference {name}=FILE.toml, or --binaries DIR for a simulation");
+            Failure::usage("bad-reference", "[roles]", message, &help)
+        })?;
         let value = reference_value(&dir.join(name), part)?;
-        measured.entry(name.clone()).or_default().push(value);
+        values.entry(name.clone()).or_default().push(value);
     }
-    Ok(measured)
+    Ok(values)
+}
+
+/// The files of `--reference`, by name.
+fn real_ones(given: &[String]) -> Result<BTreeMap<String, Vec<ReferenceValue>>, Failure> {
+    let mut values = BTreeMap::new();
+    for one in given {
+        let wrong = |message: &str| {
+            let at = format!("--reference {one}");
+            Failure::usage(
+                "bad-reference",
+                &at,
+                message,
+                "it is NAME=FILE.toml, each name once",
+            )
+        };
+        let (name, file) = one
+            .split_once('=')
+            .ok_or_else(|| wrong("there is no = in it"))?;
+        let read = Vec::from(reference::read(Path::new(file))?);
+        if read.is_empty() {
+            return Err(wrong("the file names no reference value"));
+        }
+        if values.insert(name.to_owned(), read).is_some() {
+            return Err(wrong("this name has a file already"));
+        }
+    }
+    Ok(values)
 }
 
 #[cfg(feature = "simulation")]
 fn reference_value(path: &Path, part: Part) -> Result<ReferenceValue, Failure> {
-    use siegel_attest::TeeKind;
     use siegel_fleet::launcher::Image;
 
     // The launcher starts every binary of a role under this name, and measures it.
@@ -197,10 +257,7 @@ fn reference_value(path: &Path, part: Part) -> Result<ReferenceValue, Failure> {
             "--binaries DIR holds what the file names",
         )
     })?;
-    Ok(ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: image.measurement(),
-    })
+    Ok(ReferenceValue::simulated(image.measurement()))
 }
 
 #[cfg(not(feature = "simulation"))]

@@ -130,16 +130,16 @@ fn same_log(policy: &AccessPolicy, anchors: &AuditAnchors, source: &Source) -> R
 
 impl Endorsed {
     fn of(policy: &AccessPolicy, thing: Thing, voices: &[Voice], now: Timestamp) -> Self {
-        let (role, digest) = match thing {
-            Thing::Binary { part, value } => (part.as_str(), value.measurement.digest()),
+        let (role, digest) = match &thing {
+            Thing::Binary { part, value } => (part.as_str(), value.digest()),
             Thing::Program(program) => ("program", program.digest()),
         };
-        let about = voices.iter().filter(|voice| voice.names(thing));
+        let about = voices.iter().filter(|voice| voice.names(&thing));
         Self {
             role: role.into(),
             digest,
             by: about
-                .map(|voice| By::of(voice, voice.counts_for(policy, thing), now))
+                .map(|voice| By::of(voice, voice.counts_for(policy, &thing), now))
                 .collect(),
         }
     }

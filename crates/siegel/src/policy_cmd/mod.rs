@@ -12,6 +12,7 @@ mod general;
 pub mod measure;
 mod pinned;
 pub mod publish;
+pub mod reference;
 pub mod show;
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,7 @@ pub fn for_policy<'a>(
         let flavour = binaries(voice).is_some_and(|binaries| binaries.flavour == policy.profile);
         demanded && flavour
     };
-    let covers = |voice: &Voice| values.iter().filter(|value| names(voice, **value)).count();
+    let covers = |voice: &Voice| values.iter().filter(|value| names(voice, value)).count();
     let best = voices
         .iter()
         .filter(counts)
@@ -86,22 +86,22 @@ pub fn for_policy<'a>(
         });
     let missing = values
         .iter()
-        .filter(|value| best.is_none_or(|best| !names(best, **value)));
+        .filter(|value| best.is_none_or(|best| !names(best, value)));
     for value in missing {
         let counted = voices
             .iter()
             .filter(counts)
-            .find_map(|voice| file(voice, *value));
-        let anyone = voices.iter().find(|voice| names(voice, *value));
-        findings.push(not_covered(*value, counted, anyone));
+            .find_map(|voice| file(voice, value));
+        let anyone = voices.iter().find(|voice| names(voice, value));
+        findings.push(not_covered(value, counted, anyone));
     }
     findings.extend(best.and_then(|best| expired(best, now)));
     (best, findings)
 }
 
 /// A reference value outside the endorsement that is rebuilt: whose it is instead.
-fn not_covered(value: Value, counted: Option<&Binary>, anyone: Option<&Voice>) -> Finding {
-    let (part, measurement) = (value.0.as_str(), value.1.measurement);
+fn not_covered(value: &Value, counted: Option<&Binary>, anyone: Option<&Voice>) -> Finding {
+    let (part, measurement) = (value.0.as_str(), value.1.digest());
     let (id, message) = match (counted, anyone) {
         (Some(file), _) => (
             "other-build",
@@ -171,7 +171,7 @@ type Value = (Part, ReferenceValue);
 
 fn values(policy: &AccessPolicy) -> Vec<Value> {
     let of = |part, values: &[ReferenceValue]| -> Vec<Value> {
-        values.iter().map(|value| (part, *value)).collect()
+        values.iter().map(|value| (part, value.clone())).collect()
     };
     [
         of(Part::Kms, &policy.kms.reference_values),
@@ -181,14 +181,14 @@ fn values(policy: &AccessPolicy) -> Vec<Value> {
     .concat()
 }
 
-fn names(voice: &Voice, value: Value) -> bool {
+fn names(voice: &Voice, value: &Value) -> bool {
     file(voice, value).is_some()
 }
 
 /// The file of an endorsement that measures thus in the role.
-fn file(voice: &Voice, (part, value): Value) -> Option<&Binary> {
+fn file<'a>(voice: &'a Voice, (part, value): &Value) -> Option<&'a Binary> {
     let mut files = binaries(voice)?.files.iter();
-    files.find(|file| file.role == part && file.measurements.contains(&value))
+    files.find(|file| file.role == *part && file.measurements.contains(value))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use siegel_attest::{ReferenceValue, TeeKind, simulated};
+use siegel_attest::{ReferenceValue, simulated};
 use siegel_driver::{Driver, DriverError, Public};
 use siegel_ident::{ClusterId, ConfigDigest, Digest, KeyDigest, Timestamp};
 use siegel_policy::Policy;
@@ -55,8 +55,7 @@ fn stand_in(chosen: &Chosen) -> Result<Policy, AuthorError> {
     let names = author::names(&chosen.policy)?;
     let measured = |name: String| {
         let measurement = simulated::measurement(Digest::of(name.as_bytes()), &[], &[]);
-        let tee = TeeKind::Simulated;
-        (name, vec![ReferenceValue { tee, measurement }])
+        (name, vec![ReferenceValue::simulated(measurement)])
     };
     let bundle = &chosen.bundle;
     let facts = Facts {

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use siegel_attest::hardware::{
-    self, Authentic, Endorsements, Evidence, Expected, Hex, Kind, Outcome as Asked,
-    ReferenceValues, Rejection, Rule, TrustRoots,
+    self, Authentic, Endorsements, Evidence, Expected, Hex, Kind, Outcome as Asked, Rejection,
+    Rule, TrustRoots,
 };
 use siegel_ident::{Timestamp, hex_serde};
 
 use super::{Outcome, print};
 use crate::failure::{Exit, Failure};
-use crate::policy_cmd::{clock, files};
+use crate::policy_cmd::{clock, files, reference};
 
 mod input;
 mod show;
@@ -130,11 +130,7 @@ pub fn evidence(args: &EvidenceArgs, json: bool, now: Option<u64>) -> Result<Exi
     let file = files::read(&args.file, "evidence", FILE_MAX)?;
     let input = input::open(&file, args)?;
     let endorsements = input::endorsements(args)?;
-    let policy = args
-        .policy
-        .as_deref()
-        .map(input::reference_values)
-        .transpose()?;
+    let policy = args.policy.as_deref().map(reference::read).transpose()?;
     let expected = input::expected(args)?;
     let roots = TrustRoots::vendors();
 

@@ -152,7 +152,12 @@ impl Setting {
         let kms_config = world.config_digest();
         let config = root_config(kms_config, bundle.digest());
         let start = StartInfo::default();
-        let platform = world.platform(measured(Role::Root).measurement, config, start, |_| {});
+        let platform = world.platform(
+            measured(Role::Root).measurement().unwrap(),
+            config,
+            start,
+            |_| {},
+        );
         let root = BootKeys::generate(&mut platform.rng(), Role::Root, config).unwrap();
         let grant = FakeGrant {
             run: RUN,
@@ -207,7 +212,7 @@ impl Setting {
         };
         let config = siegel_attest::worker_config(self.world.config_digest());
         let (ready, mut listens) = tokio::sync::mpsc::unbounded_channel();
-        let measurement = measured(Role::Worker).measurement;
+        let measurement = measured(Role::Worker).measurement().unwrap();
         let platform = self.world.platform(measurement, config, start, move |at| {
             ready.send(at).ok();
         });

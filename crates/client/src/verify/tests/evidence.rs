@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn i3_evidence_of_another_measurement() {
     let plan = Plan {
-        measurement: measured(4).measurement,
+        measurement: measured(4).measurement().unwrap(),
         ..Plan::default()
     };
     assert_eq!(World::with(plan).outcome(), "evidence-measurement");
@@ -32,7 +32,7 @@ fn i3_evidence_of_something_else() {
         change(&mut other);
         world
             .cluster
-            .evidence(&other, &genesis, measured(3).measurement, NOW)
+            .evidence(&other, &genesis, measured(3).measurement().unwrap(), NOW)
     };
     refused(quote(|b| b.kem_key = vec![7; 32]), "evidence-report-data");
     refused(
@@ -45,7 +45,12 @@ fn i3_evidence_of_something_else() {
     assert_eq!(binding.role, Role::KmsBundle);
     let stranger = Attester::new(&Secret::new([77; 32])).unwrap();
     let data = binding.report_data().unwrap();
-    let forged = stranger.attest(measured(3).measurement, binding.config, data, NOW);
+    let forged = stranger.attest(
+        measured(3).measurement().unwrap(),
+        binding.config,
+        data,
+        NOW,
+    );
     refused(forged, "evidence-signature");
 }
 

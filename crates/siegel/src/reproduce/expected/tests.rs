@@ -1,6 +1,6 @@
 //! Which endorsement is taken, and what speaks against it.
 
-use siegel_attest::{ReferenceValue, TeeKind};
+use siegel_attest::ReferenceValue;
 use siegel_endorse::testing::of_policy;
 use siegel_ident::Measurement;
 use siegel_policy::testing::sample;
@@ -33,10 +33,7 @@ fn ids(findings: &[Finding]) -> Vec<&str> {
 }
 
 fn value(name: &str) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::of(name.as_bytes()),
-    }
+    ReferenceValue::simulated(Measurement::of(name.as_bytes()))
 }
 
 /// Catches: a match that is said for another endorser's build, or for the older one.

@@ -1,6 +1,6 @@
 //! Lookups in a log of the test's own.
 
-use siegel_attest::{ReferenceValue, TeeKind, simulated};
+use siegel_attest::{ReferenceValue, simulated};
 use siegel_endorse::testing::of_policy;
 use siegel_endorse::{Build, Subject};
 use siegel_policy::testing::sample;
@@ -23,10 +23,11 @@ struct World {
 fn policy() -> AccessPolicy {
     let measured = |role: &str| {
         let (file, argv0) = (Digest::of(role.as_bytes()), format!("siegel-{role}"));
-        vec![ReferenceValue {
-            tee: TeeKind::Simulated,
-            measurement: simulated::measurement(file, &[&argv0], &[]),
-        }]
+        vec![ReferenceValue::simulated(simulated::measurement(
+            file,
+            &[&argv0],
+            &[],
+        ))]
     };
     let mut policy = sample();
     policy.kms.reference_values = measured("kms");
@@ -143,7 +144,8 @@ async fn i3_without_a_build_there_is_nothing_to_repeat() {
 async fn i3_an_endorser_cannot_give_a_file_anothers_measurement() {
     let mut world = World::new();
     let mut rules = policy();
-    rules.roles.worker.reference_values[0].measurement = siegel_ident::Measurement::of(b"evil");
+    rules.roles.worker.reference_values[0] =
+        ReferenceValue::simulated(siegel_ident::Measurement::of(b"evil"));
     world.policy = rules.compile().unwrap();
     world.archive_build().await;
     world.endorse(|_| ()).await;

@@ -4,14 +4,10 @@ use std::path::Path;
 
 use base64::Engine as _;
 
-use super::{
-    Endorsements, Evidence, EvidenceArgs, Expected, Hex, ReferenceValues, Rule, hardware, hex_serde,
-};
+use super::{Endorsements, Evidence, EvidenceArgs, Expected, Hex, Rule, hardware, hex_serde};
 use crate::failure::Failure;
 use crate::policy_cmd::files;
 
-/// Most bytes of a file of reference values.
-const REFERENCE_MAX: usize = 1 << 20;
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
@@ -113,16 +109,6 @@ fn pem(bytes: &[u8], path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
                 .map_err(|_| bad("a certificate is not base64"))
         })
         .collect()
-}
-
-/// Reads reference values; what does not parse is wrong use, never a silent default (I3).
-pub(super) fn reference_values(path: &Path) -> Result<ReferenceValues, Failure> {
-    let text = files::read_text(path, "policy", REFERENCE_MAX)?;
-    toml::from_str(&text).map_err(|why| {
-        let at = path.display().to_string();
-        let help = "every field must be named: { exact = … }, { any_of = […] }, { at_least = … } or { ignore = \"why\" }";
-        Failure::usage("reference-malformed", &at, why, help).under("I3")
-    })
 }
 
 /// What this very evidence must carry; what is not given is said to be unchecked.
