@@ -26,4 +26,4 @@ pub use node::{Platform, run_node};
 pub use quote::{BoxFuture, QuoteSource};
 pub use rng::OsRng;
 pub use start::{Peer, StartInfo};
-pub use tsm::{ConfigfsTsm, PlatformQuote, TsmError};
+pub use tsm::{ConfigfsTsm, PlatformQuote, TsmError, TsmQuotes};

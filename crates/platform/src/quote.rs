@@ -11,8 +11,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Asks the TEE, or what stands in its place, for evidence over `report_data`.
 ///
-/// In a launched process this is the launcher's socket. A real machine quotes through
-/// [`ConfigfsTsm`](crate::ConfigfsTsm), which is no `QuoteSource` yet: see there.
+/// In a launched process this is the launcher's socket; on a real machine [`TsmQuotes`](crate::TsmQuotes).
 pub trait QuoteSource: Send + Sync {
     /// Evidence that binds these 64 bytes to the measurement of this process.
     fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>>;

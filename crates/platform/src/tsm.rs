@@ -23,13 +23,13 @@
 //!
 //! Privilege level and service stay at the kernel's defaults: a report of VMPL 0, no SVSM.
 //!
-//! This is not a [`QuoteSource`](crate::QuoteSource) yet. That trait gives the evidence of a
-//! session, and how a session frames a report with its certificates is not decided.
+//! [`TsmQuotes`] is the [`QuoteSource`](crate::QuoteSource) over it: it staples what the vendor says about the machine.
 
 mod certificate_table;
 mod entry;
 mod error;
 mod folder;
+mod source;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,6 +41,7 @@ pub use certificate_table::{CertificateTable, CertificateTableError};
 use entry::Entry;
 pub use error::TsmError;
 use folder::{Configfs, ReportFolder};
+pub use source::TsmQuotes;
 
 /// Where Linux puts the interface, if configfs is mounted at its usual place.
 pub const ROOT: &str = "/sys/kernel/config/tsm/report";

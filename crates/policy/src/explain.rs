@@ -298,9 +298,7 @@ mod tests {
             "at least 100 uploads",
             "log.example.org",
             &policy.programs[1].to_string(),
-            &policy.roles.worker.reference_values[1]
-                .digest()
-                .to_string(),
+            &policy.roles.worker.reference_values[1].digest().to_string(),
             &policy.kms.cluster_id.to_string(),
             &policy.privacy.total.rho_nano.to_string(),
         ] {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::CertificateTableError;
+
 /// Why configfs-tsm gave no quote.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -46,6 +48,20 @@ pub enum TsmError {
         /// The entry, left as it was.
         path: PathBuf,
     },
+    /// The host's certificates cannot be read.
+    #[error(transparent)]
+    Table(#[from] CertificateTableError),
+    /// A file that is to be stapled cannot be read.
+    #[error("cannot staple {}: {source}", path.display())]
+    Endorsement {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// More than a verifier reads.
+    #[error("the stapled quote: {0}")]
+    Stapling(String),
     /// Each attempt was disturbed by another writer, or its write did not arrive.
     #[error(
         "{attempts} entries in {} were not written exactly once while they were in use: another \
