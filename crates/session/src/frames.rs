@@ -8,6 +8,7 @@ use std::sync::Arc;
 use snow::StatelessTransportState;
 
 use crate::SessionError;
+use crate::hello::PROOF_MAX;
 
 /// Most bytes of a frame: one Noise message.
 pub const FRAME_MAX: usize = 65_535;
@@ -36,6 +37,8 @@ pub struct Opener {
     transport: Arc<StatelessTransportState>,
     next: u64,
     over: bool,
+    /// Most bytes of a message: a proof's, until the peer is authenticated.
+    max: usize,
     partial: Vec<u8>,
 }
 
@@ -50,6 +53,7 @@ pub enum Opened {
     Closed,
 }
 
+/// Both halves of a channel whose other end is not authenticated yet: it is heard for one proof.
 pub(crate) fn halves(transport: StatelessTransportState) -> (Sealer, Opener) {
     let transport = Arc::new(transport);
     (
@@ -62,6 +66,7 @@ pub(crate) fn halves(transport: StatelessTransportState) -> (Sealer, Opener) {
             transport,
             next: 0,
             over: false,
+            max: PROOF_MAX,
             partial: Vec::new(),
         },
     )
@@ -123,6 +128,11 @@ impl Sealer {
 }
 
 impl Opener {
+    /// The peer has proved itself: from now on it may send whole messages.
+    pub(crate) fn authenticated(&mut self) {
+        self.max = MESSAGE_MAX;
+    }
+
     /// Opens the next frame. The first error ends the session (fail closed).
     ///
     /// # Errors
@@ -162,12 +172,15 @@ impl Opener {
     }
 
     fn append(&mut self, chunk: &[u8]) -> Result<(), SessionError> {
-        let len = self.partial.len() + chunk.len();
-        if len > MESSAGE_MAX {
-            return Err(SessionError::MessageTooLong {
-                len,
-                max: MESSAGE_MAX,
-            });
+        let held = self.partial.len();
+        let (len, max) = (held + chunk.len(), self.max);
+        if len > max {
+            return Err(SessionError::MessageTooLong { len, max });
+        }
+        if len > self.partial.capacity() {
+            // Doubled, so that a long message is not copied at each frame; never beyond the bound.
+            let room = (2 * self.partial.capacity()).clamp(len, max);
+            self.partial.reserve_exact(room - held);
         }
         self.partial.extend_from_slice(chunk);
         Ok(())

@@ -65,7 +65,7 @@ enum State {
     NoiseEnd(Box<HandshakeState>),
     /// Initiator: waits for a quote before it proves itself.
     QuoteFirst(Channel),
-    /// Waits for the peer's proof.
+    /// Waits for the peer's proof, or for the rest of it.
     Proof(Channel),
     /// Responder: has checked the initiator's proof, waits for its own quote.
     QuoteLast(Channel, Box<Peer>),
@@ -159,7 +159,7 @@ impl Handshake {
     pub fn on_quote(&mut self, evidence: Vec<u8>) -> Result<Step, SessionError> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::QuoteFirst(mut channel) => {
-                let send = vec![self.prove(&mut channel, evidence)?];
+                let send = self.prove(&mut channel, evidence)?;
                 self.state = State::Proof(channel);
                 Ok(Step {
                     send,
@@ -167,7 +167,7 @@ impl Handshake {
                 })
             }
             State::QuoteLast(mut channel, peer) => {
-                let send = vec![self.prove(&mut channel, evidence)?];
+                let send = self.prove(&mut channel, evidence)?;
                 Ok(done(send, channel, *peer))
             }
             State::Over => Err(SessionError::Broken),

@@ -97,6 +97,27 @@ async fn i3_a_false_kms_node_gets_no_session() {
     assert!(!error.is_transient());
 }
 
+// Evidence of several frames goes both ways. A KMS node takes a worker's, which it judges later; the
+// worker judges the node's, which arrives whole and is no evidence.
+#[tokio::test]
+async fn a_proof_takes_several_frames() {
+    let net = Net::new();
+    let more = 100 * 1024;
+    let (at, _task) = serve_echo(&net, "127.0.0.1:0", kms_node()).await;
+    let node = with_long_evidence(siegel_attest::Role::Worker, 2, 3, more);
+    let setup = node.setup(Expect::Kms(cluster()), None);
+    let mut stream = dial(&node.platform, net.channel(&at), setup).await.unwrap();
+    assert_eq!(stream.call(b"ab", SOON).await.unwrap(), b"ba");
+
+    let long = with_long_evidence(siegel_attest::Role::KmsPeer, 1, 1, more);
+    let (at, _task) = serve_echo(&net, "pipe:long", long).await;
+    let error = dial_worker_to(&net, &at).await.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(&error, LinkError::Session(SessionError::Appraisal(_))),
+        "{error}"
+    );
+}
+
 // I8: a peer that dies is an error within seconds, and a channel reconnects by itself. A runtime
 // of its own stands for the peer's process: all its tasks and connections die with it.
 #[tokio::test]

@@ -40,13 +40,15 @@ pub(super) fn cluster() -> Arc<ClusterConfig> {
     })
 }
 
-/// Quotes as the launcher would for a process with this measurement and configuration.
-struct Quotes(Measurement, ConfigDigest);
+/// Quotes as the launcher would for a process with this measurement and configuration, made so much
+/// longer that nobody who judges them takes them.
+struct Quotes(Measurement, ConfigDigest, usize);
 
 impl QuoteSource for Quotes {
     fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>> {
         let now = siegel_platform::Clock::now(&SystemClock);
-        let evidence = attester().attest(self.0, self.1, report_data, now);
+        let mut evidence = attester().attest(self.0, self.1, report_data, now);
+        evidence.resize(evidence.len() + self.2, 0);
         Box::pin(async move { Ok(evidence) })
     }
 }
@@ -59,6 +61,11 @@ pub(super) struct Node {
 }
 
 pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
+    with_long_evidence(role, seed, measured, 0)
+}
+
+/// A node whose evidence is `more` bytes longer than it should be.
+pub(super) fn with_long_evidence(role: Role, seed: u64, measured: u8, more: usize) -> Node {
     let kms = cluster().digest().unwrap();
     let config = if role == Role::KmsPeer {
         kms
@@ -67,7 +74,7 @@ pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
     };
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let identity = Identity::new(&mut rng, role, vec![0, 2, seed as u8], config).unwrap();
-    let quotes = Quotes(Measurement::from_bytes([measured; 32]), config);
+    let quotes = Quotes(Measurement::from_bytes([measured; 32]), config, more);
     let platform = Platform::new(
         Arc::new(SystemClock),
         Arc::new(quotes),

@@ -88,6 +88,7 @@ fn opener_again(session: &crate::Session) -> Opener {
         transport,
         next: session.opener.next,
         over: false,
+        max: session.opener.max,
         partial: Vec::new(),
     }
 }

@@ -47,10 +47,11 @@ impl Channel {
 pub(super) fn done(send: Vec<Vec<u8>>, channel: Channel, peer: Peer) -> Step {
     let Channel {
         sealer,
-        opener,
+        mut opener,
         hash,
         ..
     } = channel;
+    opener.authenticated();
     let session = Session {
         sealer,
         opener,

@@ -14,6 +14,7 @@ use crate::{Authenticated, Opened};
 mod attacks;
 mod expectations;
 mod mitm;
+mod proofs;
 
 #[test]
 fn two_nodes_appraise_each_other() {
