@@ -10,6 +10,7 @@ mod incoming;
 mod net;
 mod open;
 mod pipes;
+mod purpose;
 mod refusal;
 mod serve;
 mod stream;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use siegel_ident::RunId;
-use siegel_session::{Opened, Opener, Peer, Sealer, Session, SessionError};
+use siegel_session::{Opened, Opener, Peer, Purpose, Sealer, Session, SessionError};
 use siegel_wire::v1::Frame;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
 use crate::LinkError;
+use crate::purpose::{to_wire, unnamed};
 
 /// Frames that wait for the network: at most 512 KiB per session.
 pub(crate) const QUEUE: usize = 8;
@@ -23,7 +23,7 @@ pub struct SessionStream {
     sender: SessionSender,
     receiver: SessionReceiver,
     peer: Arc<Peer>,
-    run: Option<RunId>,
+    purpose: Option<Purpose>,
 }
 
 /// The sending half.
@@ -47,7 +47,7 @@ impl SessionStream {
         session: Session,
         sink: FrameSink,
         frames: Streaming<Frame>,
-        run: Option<RunId>,
+        purpose: Option<Purpose>,
     ) -> Self {
         let (sealer, opener, peer) = session.split();
         Self {
@@ -62,7 +62,7 @@ impl SessionStream {
                 closed: false,
             },
             peer: Arc::new(peer),
-            run,
+            purpose,
         }
     }
 
@@ -71,9 +71,9 @@ impl SessionStream {
         &self.peer
     }
 
-    /// The run that the dialling side named; bound into the channel.
-    pub fn run(&self) -> Option<RunId> {
-        self.run
+    /// The purpose that the dialling side named; bound into the channel.
+    pub fn purpose(&self) -> Option<Purpose> {
+        self.purpose
     }
 
     /// Sends one message; see [`SessionSender::send`].
@@ -160,7 +160,7 @@ impl SessionReceiver {
     pub async fn recv(&mut self) -> Result<Option<Vec<u8>>, LinkError> {
         while !self.closed {
             let frame = self.frames.message().await?.ok_or(LinkError::Cut)?;
-            match self.opener.open(&frame.data)? {
+            match self.opener.open(&unnamed(frame)?)? {
                 Opened::Part => {}
                 Opened::Message(message) => return Ok(Some(message)),
                 Opened::Closed => self.closed = true,
@@ -173,10 +173,10 @@ impl SessionReceiver {
 pub(crate) async fn put_frame(
     sink: &FrameSink,
     data: Vec<u8>,
-    run: Option<RunId>,
+    purpose: Option<&Purpose>,
 ) -> Result<(), LinkError> {
-    let run_id = run.map(|run| run.to_vec()).unwrap_or_default();
-    sink.send(Ok(Frame { data, run_id }))
+    let purpose = purpose.map(to_wire);
+    sink.send(Ok(Frame { data, purpose }))
         .await
         .map_err(|_| LinkError::Cut)
 }

@@ -35,6 +35,12 @@ pub enum SessionError {
         /// "dial" or "accept".
         verb: &'static str,
     },
+    /// A purpose where none belongs, or none where it is needed. An absent field is a refusal.
+    #[error("the purpose of the session is {problem} (I3)")]
+    Purpose {
+        /// "missing" or "not expected here".
+        problem: &'static str,
+    },
     /// The peer has another role than expected (role confusion).
     #[error("the peer is a {found}, which a {own} does not expect here (I3)")]
     Role {

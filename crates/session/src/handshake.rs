@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use siegel_attest::{CHALLENGE_LEN, REPORT_DATA_LEN, Role};
-use siegel_ident::{ClusterId, RunId, Seconds, Timestamp};
+use siegel_ident::{ClusterId, Seconds, Timestamp};
 use snow::HandshakeState;
 
 use self::channel::{Channel, done, write};
 use crate::expect::Side;
 use crate::hello::Hello;
-use crate::{Expect, Identity, Peer, Session, SessionError, noise};
+use crate::{Expect, Identity, Peer, Purpose, Session, SessionError, noise};
 
 mod channel;
 mod steps;
@@ -25,8 +25,9 @@ pub struct Setup {
     /// A KMS node: its cluster, once founded. A workload: the cluster it must find at the other
     /// end, if it has met it before. Between root and worker: not used.
     pub deployment: Option<ClusterId>,
-    /// The run that the dialling side names in the clear; bound into the channel.
-    pub run: Option<RunId>,
+    /// Between root and worker: what the session is for. The dialling side names it in the clear,
+    /// both bind it into the channel. With a KMS node: `None`.
+    pub purpose: Option<Purpose>,
     /// Whom we expect.
     pub expect: Expect,
 }
@@ -77,7 +78,8 @@ impl Handshake {
     /// Starts dialling; the second value is the first frame to send.
     ///
     /// # Errors
-    /// [`SessionError::Setup`] if our role does not dial with this expectation.
+    /// [`SessionError::Setup`] if our role does not dial with this expectation,
+    /// [`SessionError::Purpose`] if the purpose does not go with it.
     pub fn initiator(
         setup: Setup,
         now: Timestamp,
@@ -92,7 +94,8 @@ impl Handshake {
     /// Starts accepting; waits for the first frame.
     ///
     /// # Errors
-    /// [`SessionError::Setup`] if our role does not accept with this expectation.
+    /// [`SessionError::Setup`] if our role does not accept with this expectation,
+    /// [`SessionError::Purpose`] if the purpose that was named does not go with it.
     pub fn responder(
         setup: Setup,
         now: Timestamp,
@@ -111,6 +114,7 @@ impl Handshake {
     ) -> Result<(Self, HandshakeState), SessionError> {
         let identity = &setup.identity;
         setup.expect.check_setup(identity.role(), side)?;
+        setup.expect.check_purpose(setup.purpose.as_ref())?;
         let mut challenge = [0u8; CHALLENGE_LEN];
         rng.fill_bytes(&mut challenge);
         let own = Hello {
@@ -122,7 +126,7 @@ impl Handshake {
             kem_key: identity.kem_key().to_vec(),
             challenge,
         };
-        let noise = noise::start(side, setup.run, rng)?;
+        let noise = noise::start(side, setup.purpose.as_ref(), rng)?;
         Ok((
             Self {
                 setup,

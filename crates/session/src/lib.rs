@@ -15,6 +15,7 @@ mod identity;
 mod noise;
 mod peer;
 mod proof;
+mod purpose;
 mod session;
 #[cfg(test)]
 mod testing;
@@ -25,4 +26,5 @@ pub use frames::{FRAME_MAX, FRAMES_MAX, MESSAGE_MAX, Opened, Opener, Sealer};
 pub use handshake::{CHALLENGE_LIFETIME, Handshake, Next, Setup, Step};
 pub use identity::{Identity, PeerKeys};
 pub use peer::{Authenticated, Peer, Pending};
+pub use purpose::Purpose;
 pub use session::Session;

@@ -88,7 +88,7 @@ impl Sessions {
         let setup = Setup {
             identity: keys.identity().clone(),
             deployment: self.cluster(),
-            run: None,
+            purpose: None,
             expect: Expect::Kms(self.config.clone()),
         };
         let session = dial(platform, channel.clone(), setup).await?;

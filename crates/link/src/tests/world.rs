@@ -7,15 +7,19 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, TeeKind, worker_config};
-use siegel_ident::{ClusterId, ConfigDigest, Measurement, RunId, Secret};
+use siegel_ident::{ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, RunId, Secret};
 use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
-use siegel_session::{Expect, Identity, PeerKeys, Setup};
+use siegel_session::{Expect, Identity, PeerKeys, Purpose, Setup};
 use tokio::task::JoinHandle;
 
 use crate::{Acceptor, Endpoint, LinkService, Net, Refusal, SessionStream, refusal, server};
 
 pub(super) const CLUSTER: ClusterId = ClusterId::from_bytes([0xC1; 32]);
-pub(super) const RUN: RunId = RunId::from_bytes([7; 16]);
+pub(super) const PURPOSE: Purpose = Purpose {
+    run: RunId::from_bytes([7; 16]),
+    policy: PolicyDigest::from_bytes([8; 32]),
+    fencing: Fencing(9),
+};
 pub(super) const SOON: Duration = Duration::from_secs(10);
 
 fn attester() -> Attester {
@@ -104,37 +108,37 @@ impl Node {
         self.identity.keys()
     }
 
-    pub(super) fn setup(&self, expect: Expect, run: Option<RunId>) -> Setup {
+    pub(super) fn setup(&self, expect: Expect, purpose: Option<Purpose>) -> Setup {
         let founded = self.identity.role() == Role::KmsPeer;
         let deployment = founded.then_some(CLUSTER);
         Setup {
             identity: self.identity.clone(),
             deployment,
-            run,
+            purpose,
             expect,
         }
     }
 }
 
 /// Answers every message with itself reversed. A KMS node accepts everybody, a worker only the
-/// root of [`RUN`].
+/// root of the run of [`PURPOSE`].
 pub(super) struct Echo {
     pub(super) node: Node,
     pub(super) root: PeerKeys,
 }
 
 impl Acceptor for Echo {
-    async fn setup(&self, run: Option<RunId>) -> Result<Setup, Refusal> {
-        match (self.node.identity.role(), run) {
-            (Role::KmsPeer, _) => Ok(self.node.setup(Expect::KmsOrWorkload(cluster()), run)),
-            (_, Some(RUN)) => {
+    async fn setup(&self, purpose: Option<Purpose>) -> Result<Setup, Refusal> {
+        match (self.node.identity.role(), purpose) {
+            (Role::KmsPeer, _) => Ok(self.node.setup(Expect::KmsOrWorkload(cluster()), purpose)),
+            (_, Some(named)) if named.run == PURPOSE.run => {
                 let keys = vec![self.root.clone()];
                 Ok(self.node.setup(
                     Expect::Vouched {
                         role: Role::Root,
                         keys,
                     },
-                    run,
+                    purpose,
                 ))
             }
             _ => Err(refusal("unknown-run", "I3", "link", "no such run here")),
