@@ -9,13 +9,13 @@ use siegel_ident::{ClusterId, Seconds};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The Noise layer refused: a frame was altered, replayed, reordered, cut, or meant for
-    /// another channel.
+    /// A frame was altered, replayed, reordered, cut, or meant for another channel; or a message is
+    /// not cut and padded in its one way.
     #[error("frame {frame}: not the next frame of this channel ({what})")]
     Frame {
         /// Counted from 0 in each direction, the proof being 0; in the Noise part, the message.
         frame: u64,
-        /// What the Noise layer says.
+        /// What is wrong.
         what: &'static str,
     },
     /// A handshake message is cut, overlong or followed by more.
@@ -98,9 +98,9 @@ pub enum SessionError {
     #[error(transparent)]
     Config(#[from] DocumentError),
     /// A message longer than the bound, ours or the peer's.
-    #[error("message of {len} bytes or more, at most {max} are allowed")]
+    #[error("message of {len} bytes, at most {max} are allowed")]
     MessageTooLong {
-        /// What was reached.
+        /// Its length.
         len: usize,
         /// The bound.
         max: usize,
