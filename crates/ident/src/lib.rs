@@ -8,6 +8,7 @@ pub mod hex_serde;
 pub mod id;
 pub mod json;
 pub mod lp;
+pub mod padme;
 pub mod secret;
 pub mod time;
 pub mod transcript;
@@ -19,6 +20,7 @@ pub use digest::{
     ObjectDigest, PolicyDigest, ProgramDigest, ReceiptDigest,
 };
 pub use id::{BlobId, EpochId, Fencing, NodeId, PrivacyId, RequestId, RunId, Step};
+pub use padme::padme;
 pub use secret::{Secret, SecretBytes};
 pub use time::{Seconds, Timestamp};
 pub use transcript::Transcript;

@@ -88,7 +88,7 @@ impl Process {
         Setup {
             identity: self.identity.clone(),
             deployment: self.founded().map(|member| member.cluster.id()),
-            run: None,
+            purpose: None,
             expect: expect(self.config.clone()),
         }
     }

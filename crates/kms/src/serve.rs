@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use prost::Message as _;
 use siegel_attest::{ClusterConfig, Role};
-use siegel_ident::{NodeId, RunId};
+use siegel_ident::NodeId;
 use siegel_link::{Acceptor, Endpoint, LinkService, Net, Refusal, SessionStream, server};
 use siegel_platform::Platform;
 use siegel_seal::KemPublic;
-use siegel_session::{Expect, Setup};
+use siegel_session::{Expect, Purpose, Setup};
 use siegel_wire::v1::kms_server::KmsServer;
 use siegel_wire::v1::{PeerMessage, peer_message};
 use tokio::time::Instant;
@@ -186,7 +186,7 @@ async fn invite(
 struct Sessions(Arc<Process>);
 
 impl Acceptor for Sessions {
-    async fn setup(&self, _: Option<RunId>) -> Result<Setup, Refusal> {
+    async fn setup(&self, _: Option<Purpose>) -> Result<Setup, Refusal> {
         Ok(self.0.setup(Expect::KmsOrWorkload))
     }
 

@@ -44,9 +44,13 @@ pub enum LinkError {
         /// How long.
         after: Duration,
     },
-    /// The peer's first frame names no run id of 16 bytes.
-    #[error("the first frame carries a run id that does not have 16 bytes")]
-    RunId,
+    /// The peer names a purpose with a field that is absent or has no valid value, or names one too
+    /// late.
+    #[error("the purpose in the clear: field {field:?} is absent or has no valid value")]
+    Purpose {
+        /// Which field.
+        field: &'static str,
+    },
     /// The depot served other bytes than were asked for (I2).
     #[error("the depot served bytes with digest {found}, asked for {asked}")]
     OtherBytes {
@@ -76,7 +80,11 @@ impl LinkError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Cut | Self::Timeout { .. } => true,
-            Self::Session(SessionError::NotFounded | SessionError::Exhausted { .. }) => true,
+            Self::Session(
+                SessionError::NotFounded
+                | SessionError::Exhausted { .. }
+                | SessionError::Expired { .. },
+            ) => true,
             Self::Rpc(status) => matches!(
                 status.code(),
                 Code::Unavailable | Code::Unknown | Code::Cancelled | Code::DeadlineExceeded

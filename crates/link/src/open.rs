@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use siegel_ident::RunId;
 use siegel_platform::Platform;
 use siegel_session::{Handshake, Next, Session, Setup, Step};
 use siegel_wire::v1::Frame;
@@ -13,6 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
+use crate::purpose::unnamed;
 use crate::stream::{FrameSink, QUEUE, put_frame};
 use crate::{LinkError, SessionStream};
 
@@ -23,7 +23,7 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) const WIRE_FRAME_MAX: usize = 66 * 1024;
 
 /// Dials: connects, shakes hands, and returns the session with the authenticated peer.
-/// `setup.run`, if present, is sent in the clear so that the other end can look up whom to expect.
+/// `setup.purpose`, if present, is sent in the clear so that the other end can look up whom to expect.
 ///
 /// # Errors
 /// Any [`LinkError`]; [`LinkError::is_transient`] tells whether to try again.
@@ -46,10 +46,10 @@ async fn dial_untimed(
     channel: Channel,
     setup: Setup,
 ) -> Result<SessionStream, LinkError> {
-    let run = setup.run;
+    let purpose = setup.purpose;
     let (mut handshake, first) = Handshake::initiator(setup, platform.now(), &mut platform.rng())?;
     let (sink, queue) = mpsc::channel(QUEUE);
-    put_frame(&sink, first, run).await?;
+    put_frame(&sink, first, purpose.as_ref()).await?;
     let mut client = LinkClient::new(channel).max_decoding_message_size(WIRE_FRAME_MAX);
     let outgoing = ReceiverStream::new(queue).map_while(Result::ok);
     let mut frames = client.open(outgoing).await?.into_inner();
@@ -58,7 +58,7 @@ async fn dial_untimed(
         next: Next::Frame,
     };
     let session = drive(platform, &mut handshake, started, &sink, &mut frames).await?;
-    Ok(SessionStream::new(session, sink, frames, run))
+    Ok(SessionStream::new(platform, session, sink, frames, purpose))
 }
 
 /// The accepting side, after its first frame was read.
@@ -90,19 +90,9 @@ async fn drive(
             Next::Done(session) => return Ok(*session),
             Next::Frame => {
                 let frame = frames.message().await?.ok_or(LinkError::Cut)?;
-                handshake.on_frame(platform.now(), &frame.data)?
+                handshake.on_frame(platform.now(), &unnamed(frame)?)?
             }
             Next::Quote(report_data) => handshake.on_quote(platform.quote(report_data).await?)?,
         };
     }
-}
-
-/// The run id in the clear of a first frame.
-pub(crate) fn run_of(first: &Frame) -> Result<Option<RunId>, LinkError> {
-    if first.run_id.is_empty() {
-        return Ok(None);
-    }
-    RunId::try_from_slice(&first.run_id)
-        .map(Some)
-        .ok_or(LinkError::RunId)
 }

@@ -3,16 +3,16 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use siegel_ident::RunId;
 use siegel_platform::Platform;
-use siegel_session::{SessionError, Setup};
+use siegel_session::{Purpose, SessionError, Setup};
 use siegel_wire::v1::Frame;
 use siegel_wire::v1::link_server::{Link, LinkServer};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::open::{HANDSHAKE_TIMEOUT, WIRE_FRAME_MAX, accept, run_of};
+use crate::open::{HANDSHAKE_TIMEOUT, WIRE_FRAME_MAX, accept};
+use crate::purpose::named;
 use crate::stream::{FrameSink, QUEUE};
 use crate::{LinkError, Refusal, SessionStream, refusal, refusal_to_status};
 
@@ -21,9 +21,12 @@ pub const HANDSHAKES_MAX: usize = 256;
 
 /// What a node does with the sessions that others open.
 pub trait Acceptor: Send + Sync + 'static {
-    /// Whom to expect, given the run that the dialling side names (in the clear, not yet proved;
-    /// the handshake binds it). `run` of the returned setup is overwritten with it.
-    fn setup(&self, run: Option<RunId>) -> impl Future<Output = Result<Setup, Refusal>> + Send;
+    /// Whom to expect, given the purpose that the dialling side names (in the clear, not yet proved;
+    /// the handshake binds it). `purpose` of the returned setup is overwritten with it.
+    fn setup(
+        &self,
+        purpose: Option<Purpose>,
+    ) -> impl Future<Output = Result<Setup, Refusal>> + Send;
 
     /// Talks to the authenticated peer until the session is over.
     fn serve(&self, stream: SessionStream) -> impl Future<Output = ()> + Send;
@@ -98,14 +101,14 @@ async fn open<A: Acceptor>(
     mut frames: Streaming<Frame>,
 ) -> Result<SessionStream, LinkError> {
     let first = frames.message().await?.ok_or(LinkError::Cut)?;
-    let run = run_of(&first)?;
+    let purpose = named(&first)?;
     let mut setup = acceptor
-        .setup(run)
+        .setup(purpose)
         .await
         .map_err(|refusal| LinkError::Refused(Box::new(refusal)))?;
-    setup.run = run;
+    setup.purpose = purpose;
     let session = accept(platform, setup, &first.data, &sink, &mut frames).await?;
-    Ok(SessionStream::new(session, sink, frames, run))
+    Ok(SessionStream::new(platform, session, sink, frames, purpose))
 }
 
 /// What the other side is told: a code, and the words of our own error types, which hold nothing
@@ -119,6 +122,7 @@ fn status(error: &LinkError) -> Status {
         LinkError::Session(SessionError::Appraisal(r)) => {
             refusal(r.code(), r.invariant(), "handshake", error.to_string())
         }
+        LinkError::Purpose { .. } => refusal("bad-purpose", "I14", "handshake", error.to_string()),
         LinkError::Session(_) => refusal("handshake", "I3", "handshake", error.to_string()),
         _ => refusal(
             "handshake-failed",

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use siegel_ident::{Fencing, RunId, Secret, SecretBytes, Step, Transcript};
+use siegel_ident::{Fencing, PolicyDigest, RunId, Secret, SecretBytes, Step, Transcript};
 use siegel_program::{BlockSum, Intrinsic, Noise, Total};
 use siegel_seal::kdf::{RunPurpose, chunk_key};
 use siegel_seal::sealed_box::open_box;
+use siegel_session::Purpose;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -34,11 +35,23 @@ pub(crate) struct Crew<H> {
 /// What the sums are of, and what hides them.
 pub(crate) struct Job {
     pub(crate) run: RunId,
+    pub(crate) policy: PolicyDigest,
     pub(crate) fencing: Fencing,
     /// Public; from the registration.
     pub(crate) blob_count: u64,
     /// The run's noise key.
     pub(crate) noise: Arc<Secret<32>>,
+}
+
+impl Job {
+    /// What its sessions are for.
+    fn purpose(&self) -> Purpose {
+        Purpose {
+            run: self.run,
+            policy: self.policy,
+            fencing: self.fencing,
+        }
+    }
 }
 
 /// Opens a box that is sealed to this root.
@@ -66,7 +79,7 @@ impl Crew<Worker> {
     /// All workers that this root was placed with.
     pub(crate) fn of(node: &Arc<Node>, job: Job) -> Self {
         let workers = node.workers.iter();
-        let workers = workers.map(|channel| Worker::new(node.clone(), channel.clone(), job.run));
+        let workers = workers.map(|at| Worker::new(node.clone(), at.clone(), job.purpose()));
         let workers = workers.collect();
         let keys = node.clone();
         let open = move |info: &Transcript, sealed: &[u8]| {

@@ -41,6 +41,7 @@ pub(crate) async fn run(
 
     let job = Job {
         run: grant.run,
+        policy: grant.registered.policy,
         fencing: grant.fencing,
         blob_count: grant.registered.blob_count,
         noise: Arc::new(grant.noise),

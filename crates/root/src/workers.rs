@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use prost::Message as _;
 use siegel_attest::Role;
-use siegel_ident::RunId;
 use siegel_keys::KeysError;
 use siegel_link::{LinkError, Refusal, SessionStream, dial};
-use siegel_session::{Expect, Setup};
+use siegel_session::{Expect, Purpose, Setup};
 use siegel_wire::v1::worker_client::WorkerClient;
 use siegel_wire::v1::{self, worker_request, worker_response};
 use tonic::transport::Channel;
@@ -19,12 +18,12 @@ use crate::serve::Node;
 /// How long a worker may take to prepare: it asks the key service.
 const PREPARE: Duration = Duration::from_secs(20);
 
-/// One worker of one run. Its session is made at the first question and again after each trouble,
-/// with a fresh grant and fresh keys: a worker that was started anew is another one (I10).
+/// One worker of one run. Its session is made at the first question and again after each trouble
+/// or when it grows old, with a fresh grant and fresh keys: a worker that was started anew is another one (I10).
 pub(crate) struct Worker {
     node: Arc<Node>,
     channel: Channel,
-    run: RunId,
+    purpose: Purpose,
     session: Option<SessionStream>,
 }
 
@@ -56,8 +55,9 @@ impl Hand for Worker {
         limit: Duration,
     ) -> Result<v1::BlockSums, Trouble> {
         let mut session = match self.session.take() {
-            Some(session) => session,
-            None => self.connect().await?,
+            // The answer must come before the session ends.
+            Some(session) if session.lasts(limit) => session,
+            _ => self.connect().await?,
         };
         let body = Some(worker_request::Body::Compute(question));
         let request = v1::WorkerRequest { body }.encode_to_vec();
@@ -75,11 +75,11 @@ impl Hand for Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(node: Arc<Node>, channel: Channel, run: RunId) -> Self {
+    pub(crate) fn new(node: Arc<Node>, channel: Channel, purpose: Purpose) -> Self {
         Self {
             node,
             channel,
-            run,
+            purpose,
             session: None,
         }
     }
@@ -87,7 +87,7 @@ impl Worker {
     async fn connect(&self) -> Result<SessionStream, Trouble> {
         let mut client = WorkerClient::new(self.channel.clone());
         let request = v1::PrepareRequest {
-            run_id: self.run.to_vec(),
+            run_id: self.purpose.run.to_vec(),
         };
         let prepared = tokio::time::timeout(PREPARE, client.prepare(request)).await;
         let timed_out = |_| Trouble::Lost("no answer to prepare in time".to_owned());
@@ -99,11 +99,14 @@ impl Worker {
         }
         // The worker's own word for its key counts for nothing: the key service names the keys.
         let kms = &self.node.kms;
-        let keys = kms.run_peers(self.run).await.map_err(Trouble::Over)?;
+        let keys = kms
+            .run_peers(self.purpose.run)
+            .await
+            .map_err(Trouble::Over)?;
         let setup = Setup {
             identity: kms.keys().identity().clone(),
             deployment: None,
-            run: Some(self.run),
+            purpose: Some(self.purpose),
             expect: Expect::Vouched {
                 role: Role::Worker,
                 keys,

@@ -12,7 +12,6 @@ pub mod grant;
 pub mod kdf;
 pub mod kem;
 pub mod object;
-pub mod padme;
 pub mod sealed_box;
 mod stream;
 pub mod suite;
@@ -21,6 +20,5 @@ pub mod wrap;
 
 pub use error::{OpenError, SealError};
 pub use kem::{KemPrivate, KemPublic, derive_kem, generate_kem};
-pub use padme::padme;
 pub use suite::Suite;
 pub use upload::{UploadContext, UploadHeader, open_upload, seal_upload};

@@ -8,11 +8,11 @@ pub use header::{MAX_PADDED, MIN_PADDED, UploadHeader, VERSION};
 
 use rand_core::CryptoRng;
 use siegel_ident::{BlobDigest, BlobId, ClusterId, Digest, EpochId, PolicyDigest, Secret};
-use siegel_ident::{SecretBytes, Transcript};
+use siegel_ident::{SecretBytes, Transcript, padme};
 use zeroize::Zeroizing;
 
 use crate::frame::{Frame, PREFIX, unframe};
-use crate::{KemPrivate, KemPublic, OpenError, SealError, Suite, kem, padme, stream};
+use crate::{KemPrivate, KemPublic, OpenError, SealError, Suite, kem, stream};
 
 /// Where an upload belongs. All of it is bound into the wrapping of the data key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,20 +2,20 @@
 
 use siegel_attest::{DocumentError, Refusal, Role};
 use siegel_ident::lp::LpError;
-use siegel_ident::{ClusterId, Seconds};
+use siegel_ident::{ClusterId, Seconds, Timestamp};
 
 /// A channel that must not be used any further. After any of these the handshake or the failing
 /// half of the session answers only [`SessionError::Broken`]: dial again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The Noise layer refused: a frame was altered, replayed, reordered, cut, or meant for
-    /// another channel.
+    /// A frame was altered, replayed, reordered, cut, or meant for another channel; or a message is
+    /// not cut and padded in its one way.
     #[error("frame {frame}: not the next frame of this channel ({what})")]
     Frame {
         /// Counted from 0 in each direction, the proof being 0; in the Noise part, the message.
         frame: u64,
-        /// What the Noise layer says.
+        /// What is wrong.
         what: &'static str,
     },
     /// A handshake message is cut, overlong or followed by more.
@@ -34,6 +34,12 @@ pub enum SessionError {
         own: Role,
         /// "dial" or "accept".
         verb: &'static str,
+    },
+    /// A purpose where none belongs, or none where it is needed. An absent field is a refusal.
+    #[error("the purpose of the session is {problem} (I3)")]
+    Purpose {
+        /// "missing" or "not expected here".
+        problem: &'static str,
     },
     /// The peer has another role than expected (role confusion).
     #[error("the peer is a {found}, which a {own} does not expect here (I3)")]
@@ -92,12 +98,18 @@ pub enum SessionError {
     #[error(transparent)]
     Config(#[from] DocumentError),
     /// A message longer than the bound, ours or the peer's.
-    #[error("message of {len} bytes or more, at most {max} are allowed")]
+    #[error("message of {len} bytes, at most {max} are allowed")]
     MessageTooLong {
-        /// What was reached.
+        /// Its length.
         len: usize,
         /// The bound.
         max: usize,
+    },
+    /// The session is as old as it may get. A fresh handshake shows fresh evidence.
+    #[error("the session ended at {ended} (seconds since 1970): dial a new one")]
+    Expired {
+        /// When.
+        ended: Timestamp,
     },
     /// This direction has carried as many frames as one key may.
     #[error("the session has carried {frames} frames, its limit: dial a new one")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use siegel_attest::{ClusterConfig, Role};
 
-use crate::{PeerKeys, SessionError};
+use crate::{PeerKeys, Purpose, SessionError};
 
 /// The rule by which the peer is authenticated. Both sides of a pair use matching ones:
 ///
@@ -79,6 +79,17 @@ impl Expect {
             Ok(())
         } else {
             Err(SessionError::Setup { own, verb })
+        }
+    }
+
+    /// A purpose belongs to root and worker, and only to them.
+    pub(crate) fn check_purpose(&self, purpose: Option<&Purpose>) -> Result<(), SessionError> {
+        match (self.attested(), purpose) {
+            (true, None) | (false, Some(_)) => Ok(()),
+            (true, Some(_)) => Err(SessionError::Purpose {
+                problem: "not expected here",
+            }),
+            (false, None) => Err(SessionError::Purpose { problem: "missing" }),
         }
     }
 

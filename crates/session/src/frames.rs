@@ -1,13 +1,16 @@
 //! Messages as frames: cut, sealed in order, opened in order, put together again.
 //!
-//! A frame's plaintext is one tag byte and a chunk. All chunks of a message but the last are full,
-//! so a message has one encoding, and small parts cannot be used to tie up the receiver.
+//! A frame's plaintext is one tag byte and a chunk. All chunks of a padded message but the last are
+//! full, so a message has one encoding, and small parts cannot be used to tie up the receiver. The
+//! length stands in front: what is too long is refused at its first frame.
 
 use std::sync::Arc;
 
 use snow::StatelessTransportState;
 
 use crate::SessionError;
+use crate::hello::PROOF_MAX;
+use crate::padding::{PADDED_MIN, PREFIX, claimed, pad, padded_len, unpad};
 
 /// Most bytes of a frame: one Noise message.
 pub const FRAME_MAX: usize = 65_535;
@@ -36,7 +39,17 @@ pub struct Opener {
     transport: Arc<StatelessTransportState>,
     next: u64,
     over: bool,
-    partial: Vec<u8>,
+    /// Most bytes of a message: a proof's, until the peer is authenticated.
+    max: usize,
+    partial: Option<Partial>,
+}
+
+/// A message under way.
+struct Partial {
+    /// Its length as it said.
+    len: usize,
+    /// Message and zeros so far, without the length in front.
+    body: Vec<u8>,
 }
 
 /// What a frame brought.
@@ -50,6 +63,7 @@ pub enum Opened {
     Closed,
 }
 
+/// Both halves of a channel whose other end is not authenticated yet: it is heard for one proof.
 pub(crate) fn halves(transport: StatelessTransportState) -> (Sealer, Opener) {
     let transport = Arc::new(transport);
     (
@@ -62,13 +76,15 @@ pub(crate) fn halves(transport: StatelessTransportState) -> (Sealer, Opener) {
             transport,
             next: 0,
             over: false,
-            partial: Vec::new(),
+            max: PROOF_MAX,
+            partial: None,
         },
     )
 }
 
 impl Sealer {
-    /// Seals one message into frames, to be sent in this order.
+    /// Seals one message into frames, to be sent in this order. Their sizes depend on nothing but
+    /// [`crate::padded_len`] (I12).
     ///
     /// # Errors
     /// [`SessionError::MessageTooLong`] (the session lives on), [`SessionError::Exhausted`],
@@ -80,12 +96,10 @@ impl Sealer {
                 max: MESSAGE_MAX,
             });
         }
-        if message.is_empty() {
-            return Ok(vec![self.frame(LAST, &[])?]);
-        }
-        let last = message.len().div_ceil(CHUNK) - 1;
+        let padded = pad(message);
+        let last = padded.len().div_ceil(CHUNK) - 1;
         let tag = |i| if i == last { LAST } else { PART };
-        message
+        padded
             .chunks(CHUNK)
             .enumerate()
             .map(|(i, chunk)| self.frame(tag(i), chunk))
@@ -97,7 +111,8 @@ impl Sealer {
     /// # Errors
     /// As [`Sealer::seal`].
     pub fn close(&mut self) -> Result<Vec<u8>, SessionError> {
-        let frame = self.frame(CLOSE, &[]);
+        // As long as the shortest message.
+        let frame = self.frame(CLOSE, &[0; PADDED_MIN]);
         self.over = true;
         frame
     }
@@ -123,6 +138,11 @@ impl Sealer {
 }
 
 impl Opener {
+    /// The peer has proved itself: from now on it may send whole messages.
+    pub(crate) fn authenticated(&mut self) {
+        self.max = MESSAGE_MAX;
+    }
+
     /// Opens the next frame. The first error ends the session (fail closed).
     ///
     /// # Errors
@@ -132,7 +152,7 @@ impl Opener {
         let opened = self.open_next(frame);
         if !matches!(opened, Ok(Opened::Part | Opened::Message(_))) {
             self.over = true;
-            self.partial = Vec::new();
+            self.partial = None;
         }
         opened
     }
@@ -148,29 +168,64 @@ impl Opener {
         plain.truncate(read);
         match plain.split_first() {
             Some((&PART, chunk)) if chunk.len() == CHUNK => {
-                self.append(chunk)?;
+                self.partial = Some(self.append(nonce, chunk)?);
                 Ok(Opened::Part)
             }
-            // An empty last chunk after full ones would be a second encoding of a message.
-            Some((&LAST, chunk)) if !chunk.is_empty() || self.partial.is_empty() => {
-                self.append(chunk)?;
-                Ok(Opened::Message(std::mem::take(&mut self.partial)))
+            Some((&LAST, chunk)) if !chunk.is_empty() => {
+                let partial = self.append(nonce, chunk)?;
+                if partial.missing() > 0 {
+                    return Err(refused("the message is shorter than its class"));
+                }
+                unpad(partial.body, partial.len)
+                    .map(Opened::Message)
+                    .ok_or(refused("the padding is not zero"))
             }
-            Some((&CLOSE, [])) if self.partial.is_empty() => Ok(Opened::Closed),
+            Some((&CLOSE, zeros)) if self.partial.is_none() && *zeros == [0; PADDED_MIN] => {
+                Ok(Opened::Closed)
+            }
             _ => Err(refused("no valid chunk")),
         }
     }
 
-    fn append(&mut self, chunk: &[u8]) -> Result<(), SessionError> {
-        let len = self.partial.len() + chunk.len();
-        if len > MESSAGE_MAX {
-            return Err(SessionError::MessageTooLong {
-                len,
-                max: MESSAGE_MAX,
-            });
+    /// The message under way with one more chunk. Refuses what says that it is too long, before any
+    /// of it is kept, and what is longer than it said.
+    fn append(&mut self, frame: u64, chunk: &[u8]) -> Result<Partial, SessionError> {
+        let refused = |what| SessionError::Frame { frame, what };
+        let (mut partial, chunk) = match self.partial.take() {
+            Some(partial) => (partial, chunk),
+            None => {
+                let (len, chunk) = claimed(chunk).ok_or(refused("no length in front"))?;
+                let max = self.max;
+                if len > max {
+                    return Err(SessionError::MessageTooLong { len, max });
+                }
+                let body = Vec::new();
+                (Partial { len, body }, chunk)
+            }
+        };
+        if chunk.len() > partial.missing() {
+            return Err(refused("the message is longer than its class"));
         }
-        self.partial.extend_from_slice(chunk);
-        Ok(())
+        partial.extend(chunk);
+        Ok(partial)
+    }
+}
+
+impl Partial {
+    /// How many bytes are still to come.
+    fn missing(&self) -> usize {
+        (padded_len(self.len) - PREFIX).saturating_sub(self.body.len())
+    }
+
+    fn extend(&mut self, chunk: &[u8]) {
+        let (held, whole) = (self.body.len(), self.body.len() + self.missing());
+        let len = held + chunk.len();
+        if len > self.body.capacity() {
+            // Doubled, so that a long message is not copied at each frame; never beyond the whole.
+            let room = (2 * self.body.capacity()).clamp(len, whole);
+            self.body.reserve_exact(room - held);
+        }
+        self.body.extend_from_slice(chunk);
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use siegel_attest::{CHALLENGE_LEN, REPORT_DATA_LEN, Role};
-use siegel_ident::{ClusterId, RunId, Seconds, Timestamp};
+use siegel_ident::{ClusterId, Seconds, Timestamp};
 use snow::HandshakeState;
 
-use self::channel::{Channel, done, write};
+use self::channel::{Channel, write};
 use crate::expect::Side;
 use crate::hello::Hello;
-use crate::{Expect, Identity, Peer, Session, SessionError, noise};
+use crate::{Expect, Identity, Peer, Purpose, Session, SessionError, noise};
 
 mod channel;
 mod steps;
@@ -25,8 +25,9 @@ pub struct Setup {
     /// A KMS node: its cluster, once founded. A workload: the cluster it must find at the other
     /// end, if it has met it before. Between root and worker: not used.
     pub deployment: Option<ClusterId>,
-    /// The run that the dialling side names in the clear; bound into the channel.
-    pub run: Option<RunId>,
+    /// Between root and worker: what the session is for. The dialling side names it in the clear,
+    /// both bind it into the channel. With a KMS node: `None`.
+    pub purpose: Option<Purpose>,
     /// Whom we expect.
     pub expect: Expect,
 }
@@ -55,6 +56,8 @@ pub struct Handshake {
     side: Side,
     own: Hello,
     hello_sent: Timestamp,
+    /// The latest time seen: a clock that is set back makes no challenge younger.
+    latest: Timestamp,
     state: State,
 }
 
@@ -65,7 +68,7 @@ enum State {
     NoiseEnd(Box<HandshakeState>),
     /// Initiator: waits for a quote before it proves itself.
     QuoteFirst(Channel),
-    /// Waits for the peer's proof.
+    /// Waits for the peer's proof, or for the rest of it.
     Proof(Channel),
     /// Responder: has checked the initiator's proof, waits for its own quote.
     QuoteLast(Channel, Box<Peer>),
@@ -77,7 +80,8 @@ impl Handshake {
     /// Starts dialling; the second value is the first frame to send.
     ///
     /// # Errors
-    /// [`SessionError::Setup`] if our role does not dial with this expectation.
+    /// [`SessionError::Setup`] if our role does not dial with this expectation,
+    /// [`SessionError::Purpose`] if the purpose does not go with it.
     pub fn initiator(
         setup: Setup,
         now: Timestamp,
@@ -92,7 +96,8 @@ impl Handshake {
     /// Starts accepting; waits for the first frame.
     ///
     /// # Errors
-    /// [`SessionError::Setup`] if our role does not accept with this expectation.
+    /// [`SessionError::Setup`] if our role does not accept with this expectation,
+    /// [`SessionError::Purpose`] if the purpose that was named does not go with it.
     pub fn responder(
         setup: Setup,
         now: Timestamp,
@@ -111,6 +116,7 @@ impl Handshake {
     ) -> Result<(Self, HandshakeState), SessionError> {
         let identity = &setup.identity;
         setup.expect.check_setup(identity.role(), side)?;
+        setup.expect.check_purpose(setup.purpose.as_ref())?;
         let mut challenge = [0u8; CHALLENGE_LEN];
         rng.fill_bytes(&mut challenge);
         let own = Hello {
@@ -122,13 +128,14 @@ impl Handshake {
             kem_key: identity.kem_key().to_vec(),
             challenge,
         };
-        let noise = noise::start(side, setup.run, rng)?;
+        let noise = noise::start(side, setup.purpose.as_ref(), rng)?;
         Ok((
             Self {
                 setup,
                 side,
                 own,
                 hello_sent: now,
+                latest: now,
                 state: State::Over,
             },
             noise,
@@ -140,6 +147,8 @@ impl Handshake {
     /// # Errors
     /// Any [`SessionError`]; the handshake is then over.
     pub fn on_frame(&mut self, now: Timestamp, frame: &[u8]) -> Result<Step, SessionError> {
+        self.latest = self.latest.max(now);
+        let now = self.latest;
         match (std::mem::replace(&mut self.state, State::Over), self.side) {
             (State::Noise(noise), Side::Responder) => self.answer_first(now, *noise, frame),
             (State::Noise(noise), Side::Initiator) => self.answer_hello(now, *noise, frame),
@@ -159,7 +168,7 @@ impl Handshake {
     pub fn on_quote(&mut self, evidence: Vec<u8>) -> Result<Step, SessionError> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::QuoteFirst(mut channel) => {
-                let send = vec![self.prove(&mut channel, evidence)?];
+                let send = self.prove(&mut channel, evidence)?;
                 self.state = State::Proof(channel);
                 Ok(Step {
                     send,
@@ -167,8 +176,8 @@ impl Handshake {
                 })
             }
             State::QuoteLast(mut channel, peer) => {
-                let send = vec![self.prove(&mut channel, evidence)?];
-                Ok(done(send, channel, *peer))
+                let send = self.prove(&mut channel, evidence)?;
+                Ok(self.done(send, channel, *peer))
             }
             State::Over => Err(SessionError::Broken),
             _ => Err(SessionError::OutOfTurn { got: "quote" }),

@@ -8,6 +8,17 @@ use crate::SessionError;
 
 const VERSION: u8 = 1;
 
+/// Most bytes of evidence that a proof carries: reports of real TEEs bring certificates and
+/// collateral along.
+pub(crate) const CARRIED_MAX: usize = 128 * 1024;
+/// Most bytes of an [`Auth`]. A peer that is not authenticated yet makes us hold no more (I14).
+pub(crate) const PROOF_MAX: usize = 4 + CARRIED_MAX + 64;
+
+const _: () = assert!(
+    EVIDENCE_MAX <= CARRIED_MAX,
+    "a proof must carry any evidence"
+);
+
 /// Who a side says it is, and its challenge to the other. Proved by [`Auth`].
 pub(crate) struct Hello {
     pub(crate) role: Role,
@@ -84,7 +95,7 @@ impl Auth {
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SessionError> {
         let mut r = Reader::new(bytes);
-        let evidence = r.bytes("evidence", EVIDENCE_MAX)?.to_vec();
+        let evidence = r.bytes("evidence", CARRIED_MAX)?.to_vec();
         let signature = r.array("signature")?;
         r.finish()?;
         Ok(Self {
@@ -182,7 +193,7 @@ mod tests {
         .to_bytes();
         assert!(matches!(Hello::parse(&long), Err(SessionError::Shape(_))));
         let auth = Auth {
-            evidence: vec![0; EVIDENCE_MAX + 1],
+            evidence: vec![0; CARRIED_MAX + 1],
             signature: [0; 64],
         }
         .to_bytes();

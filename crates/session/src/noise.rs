@@ -3,23 +3,24 @@
 use std::sync::Mutex;
 
 use rand_core::CryptoRng;
-use siegel_ident::{RunId, Secret, Transcript};
+use siegel_ident::Secret;
 use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, HandshakeState};
 
-use crate::SessionError;
 use crate::expect::Side;
+use crate::purpose::prologue;
+use crate::{Purpose, SessionError};
 
 const PATTERN: &str = "Noise_XX_25519_AESGCM_SHA256";
 
 /// Starts a handshake with fresh static and ephemeral keys from `rng`. The prologue binds the
-/// protocol version and the run, if the dialling side named one in the clear: a network that
-/// changes the name gets no channel.
+/// protocol version and the purpose, if the dialling side named one in the clear: a network that
+/// changes it gets no channel.
 pub(crate) fn start(
     side: Side,
-    run: Option<RunId>,
+    purpose: Option<&Purpose>,
     rng: &mut impl CryptoRng,
 ) -> Result<HandshakeState, SessionError> {
     let mut draw = || {
@@ -29,8 +30,7 @@ pub(crate) fn start(
     };
     let (static_key, ephemeral) = (draw(), draw());
     let resolver = OneKey(Mutex::new(Some(ephemeral)));
-    let prologue = Transcript::new("siegel/session/v1")
-        .field(run.as_ref().map_or(&[], |id| id.as_bytes().as_slice()));
+    let prologue = prologue(purpose);
     let params = PATTERN.parse().map_err(|e| broken("pattern", e))?;
     let builder = Builder::with_resolver(params, Box::new(resolver))
         .prologue(prologue.as_bytes())

@@ -5,10 +5,15 @@ use std::sync::Arc;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
-use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, root_config, worker_config};
-use siegel_ident::{ClusterId, ConfigDigest, Measurement, ProgramDigest, RunId, Secret, Timestamp};
+use siegel_attest::{
+    ClusterConfig, Profile, ReferenceValue, Role, root_config, worker_config,
+};
+use siegel_ident::{
+    ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, ProgramDigest, RunId, Secret,
+    Timestamp,
+};
 
-use crate::{Expect, Handshake, Identity, Next, Session, SessionError, Setup, Step};
+use crate::{Expect, Handshake, Identity, Next, Purpose, Session, SessionError, Setup, Step};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000);
 pub(crate) const CLUSTER: ClusterId = ClusterId::from_bytes([0xC1; 32]);
@@ -76,13 +81,13 @@ pub(crate) fn node(role: Role, seed: u64) -> Node {
 }
 
 impl Node {
-    /// A setup of a founded world without a run.
+    /// A setup of a founded world; between root and worker, for run 7.
     pub(crate) fn setup(&self, expect: Expect) -> Setup {
         let founded = self.identity.role() == Role::KmsPeer;
         Setup {
             identity: self.identity.clone(),
             deployment: founded.then_some(CLUSTER),
-            run: None,
+            purpose: (!expect.attested()).then(|| purpose(7)),
             expect,
         }
     }
@@ -108,8 +113,12 @@ pub(crate) fn vouched(node: &Node) -> Expect {
     }
 }
 
-pub(crate) fn run(byte: u8) -> Option<RunId> {
-    Some(RunId::from_bytes([byte; 16]))
+pub(crate) fn purpose(byte: u8) -> Purpose {
+    Purpose {
+        run: RunId::from_bytes([byte; 16]),
+        policy: PolicyDigest::from_bytes([byte; 32]),
+        fencing: Fencing(byte.into()),
+    }
 }
 
 /// One end of a handshake under test.

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use prost::Message as _;
 use siegel_attest::Role;
-use siegel_ident::RunId;
 use siegel_link::{Acceptor, LinkError, Refusal, SessionStream};
-use siegel_session::{Expect, PeerKeys, Setup};
+use siegel_session::{Expect, PeerKeys, Purpose, Setup};
 use siegel_wire::v1::{self, worker_request, worker_response};
 
 use crate::compute;
@@ -16,17 +15,19 @@ use crate::stop::Stop;
 pub(crate) struct Roots(pub(crate) Arc<Node>);
 
 impl Acceptor for Roots {
-    /// The dialling side names a run; it must then prove that it is the root whose key the key
-    /// service granted for that run (I3).
-    async fn setup(&self, run: Option<RunId>) -> Result<Setup, Refusal> {
-        let granted = run
-            .ok_or(Stop::BadRequest)
-            .and_then(|run| self.0.runs.get(run));
+    /// The dialling side names a run, its policy and the root's incarnation, all as this worker was
+    /// granted them; it must then prove that it is the root whose key the key service granted for
+    /// that run (I3, I6).
+    async fn setup(&self, purpose: Option<Purpose>) -> Result<Setup, Refusal> {
+        let granted = purpose.ok_or(Stop::BadRequest).and_then(|named| {
+            let run = self.0.runs.get(named.run)?;
+            run.check_purpose(&named).map(|()| run)
+        });
         let run = granted.map_err(|stop| stop.to_refusal())?;
         Ok(Setup {
             identity: self.0.kms.keys().identity().clone(),
             deployment: None,
-            run: Some(run.grant.run),
+            purpose,
             expect: Expect::Vouched {
                 role: Role::Root,
                 keys: vec![run.grant.root.clone()],
@@ -35,9 +36,11 @@ impl Acceptor for Roots {
     }
 
     async fn serve(&self, stream: SessionStream) {
-        let Some(run) = stream.run() else { return };
-        if let Err(error) = self.talk(run, stream).await {
-            tracing::debug!(%run, %error, "session with the root ended");
+        let Some(purpose) = stream.purpose() else {
+            return;
+        };
+        if let Err(error) = self.talk(&purpose, stream).await {
+            tracing::debug!(run = %purpose.run, %error, "session with the root ended");
         }
     }
 }
@@ -45,12 +48,12 @@ impl Acceptor for Roots {
 impl Roots {
     /// One question at a time. A root that goes away, or asks again before it has its answer,
     /// ends the work on its question.
-    async fn talk(&self, run: RunId, stream: SessionStream) -> Result<(), LinkError> {
+    async fn talk(&self, purpose: &Purpose, stream: SessionStream) -> Result<(), LinkError> {
         let (mut sender, mut receiver, peer) = stream.split();
         let mut next = receiver.recv().await?;
         while let Some(request) = next.take() {
             let reply = tokio::select! {
-                reply = self.answer(run, peer.keys(), &request) => reply,
+                reply = self.answer(purpose, peer.keys(), &request) => reply,
                 _ = receiver.recv() => return Err(LinkError::Cut),
             };
             sender.send(&reply.encode_to_vec()).await?;
@@ -59,11 +62,16 @@ impl Roots {
         sender.close().await
     }
 
-    async fn answer(&self, run: RunId, root: &PeerKeys, request: &[u8]) -> v1::WorkerResponse {
-        let body = match self.carry_out(run, root, request).await {
+    async fn answer(
+        &self,
+        purpose: &Purpose,
+        root: &PeerKeys,
+        request: &[u8],
+    ) -> v1::WorkerResponse {
+        let body = match self.carry_out(purpose, root, request).await {
             Ok(sums) => worker_response::Body::Sums(sums),
             Err(stop) => {
-                tracing::warn!(%run, error = %stop, "request refused");
+                tracing::warn!(run = %purpose.run, error = %stop, "request refused");
                 worker_response::Body::Refusal(stop.to_refusal())
             }
         };
@@ -72,7 +80,7 @@ impl Roots {
 
     async fn carry_out(
         &self,
-        run: RunId,
+        purpose: &Purpose,
         root: &PeerKeys,
         request: &[u8],
     ) -> Result<v1::BlockSums, Stop> {
@@ -87,6 +95,6 @@ impl Roots {
             .acquire()
             .await
             .map_err(|_| Stop::BadRequest)?;
-        compute::compute(node, run, root, ask).await
+        compute::compute(node, purpose, root, ask).await
     }
 }

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::try_join_all;
-use siegel_ident::{Fencing, RunId};
+use siegel_ident::Fencing;
 use siegel_keys::KeysError;
 use siegel_platform::Platform;
 use siegel_program::{Bundle, Query, Record, Units};
-use siegel_session::PeerKeys;
+use siegel_session::{PeerKeys, Purpose};
 use siegel_wire::v1;
 
 use crate::gather;
@@ -22,12 +22,14 @@ use crate::stop::Stop;
 /// Answers one question. A final refusal by the key service erases the run (I9).
 pub(crate) async fn compute(
     node: &Node,
-    run: RunId,
+    purpose: &Purpose,
     root: &PeerKeys,
     ask: v1::ComputeBlocks,
 ) -> Result<v1::BlockSums, Stop> {
-    let run = node.runs.get(run)?;
+    let run = node.runs.get(purpose.run)?;
     run.check_root(root, Fencing(ask.fencing))?;
+    // The grant may be another one than when the session began.
+    run.check_purpose(purpose)?;
     let answered = tokio::select! {
         // First, so that no answer is given without a live lease.
         biased;

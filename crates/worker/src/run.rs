@@ -6,7 +6,7 @@ use std::time::Duration;
 use siegel_ident::Fencing;
 use siegel_keys::{KeysError, Lease, WorkerGrant, WorkloadKms};
 use siegel_program::{BlockCount, IndexKey};
-use siegel_session::PeerKeys;
+use siegel_session::{PeerKeys, Purpose};
 use tokio::sync::watch;
 
 use crate::kept::Kept;
@@ -76,14 +76,28 @@ impl Run {
         if *root != self.grant.root {
             return Err(Stop::NotTheRoot);
         }
+        self.check_fencing(fencing)
+    }
+
+    /// Refuses what a session was opened for, unless it is what was granted: this run under this
+    /// policy, and this incarnation of its root (I3, I6).
+    pub(crate) fn check_purpose(&self, purpose: &Purpose) -> Result<(), Stop> {
+        let granted = self.grant.policy.digest();
+        if purpose.policy != granted {
+            return Err(Stop::OtherPolicy {
+                found: purpose.policy,
+                granted,
+            });
+        }
+        self.check_fencing(purpose.fencing)
+    }
+
+    fn check_fencing(&self, found: Fencing) -> Result<(), Stop> {
         let granted = self.grant.fencing;
-        if fencing == granted {
+        if found == granted {
             Ok(())
         } else {
-            Err(Stop::Fencing {
-                found: fencing,
-                granted,
-            })
+            Err(Stop::Fencing { found, granted })
         }
     }
 

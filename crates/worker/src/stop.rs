@@ -1,7 +1,7 @@
 //! Why a request was not carried out. Outwards it is a typed refusal (I12): every code, place and
 //! number here follows from public things, never from an upload's inside.
 
-use siegel_ident::{BlobDigest, Fencing, RunId, Step};
+use siegel_ident::{BlobDigest, Fencing, PolicyDigest, RunId, Step};
 use siegel_keys::KeysError;
 use siegel_link::{LinkError, Refusal, refusal};
 use siegel_program::ProgramError;
@@ -18,6 +18,14 @@ pub(crate) enum Stop {
     /// Another root than the one that the key service named.
     #[error("this session's root is not the one that the key service names for the run")]
     NotTheRoot,
+    /// A session for the run under another policy.
+    #[error("the session is for policy {found}, the key service granted this worker {granted}")]
+    OtherPolicy {
+        /// Named by the root.
+        found: PolicyDigest,
+        /// In the grant.
+        granted: PolicyDigest,
+    },
     /// A root incarnation that is not the present one.
     #[error("fencing number {found}, the key service granted this worker {granted}")]
     Fencing {
@@ -140,6 +148,7 @@ impl Stop {
             Self::BadRequest => ("bad-request", "I14"),
             Self::NotPrepared(_) => ("not-prepared", "I9"),
             Self::NotTheRoot => ("not-the-root", "I3"),
+            Self::OtherPolicy { .. } => ("other-policy", "I3"),
             Self::Fencing { found, granted } if found < granted => ("stale-fencing", "I6"),
             Self::Fencing { .. } => ("unknown-fencing", "I6"),
             Self::Step(_) => ("wrong-step", "I3"),

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prost::Message as _;
 use siegel_attest::Role;
-use siegel_ident::{ClusterId, ConfigDigest, Measurement, NodeId, RunId};
+use siegel_ident::{ClusterId, ConfigDigest, Measurement, NodeId};
 use siegel_link::{
     Acceptor, Endpoint, LinkService, Refusal, SessionStream, refusal_to_status, server,
 };
 use siegel_platform::StartInfo;
-use siegel_session::{Expect, Peer, PeerKeys, Setup};
+use siegel_session::{Expect, Peer, PeerKeys, Purpose, Setup};
 use siegel_wire::v1::{self, kms_response, kms_server};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -131,11 +131,11 @@ struct Sessions {
 }
 
 impl Acceptor for Sessions {
-    async fn setup(&self, run: Option<RunId>) -> Result<Setup, Refusal> {
+    async fn setup(&self, purpose: Option<Purpose>) -> Result<Setup, Refusal> {
         Ok(Setup {
             identity: self.keys.identity().clone(),
             deployment: Some(self.cluster),
-            run,
+            purpose,
             expect: self.expect.clone(),
         })
     }

@@ -41,7 +41,7 @@ impl Workload {
         let setup = Setup {
             identity: self.identity.clone(),
             deployment,
-            run: None,
+            purpose: None,
             expect: Expect::Kms(Arc::new(self.config.clone())),
         };
         dial(&self.platform, channel, setup).await

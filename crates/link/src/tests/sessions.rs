@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use siegel_ident::RunId;
-use siegel_session::{Authenticated, Expect, SessionError};
+use siegel_session::{Authenticated, Expect, Purpose, SessionError};
 
 use super::world::*;
 use crate::{Endpoint, LinkError, Net, SessionStream, dial};
@@ -60,22 +60,27 @@ async fn a_root_talks_to_the_workers_of_its_run() {
         role: siegel_attest::Role::Worker,
         keys: vec![worker().keys()],
     };
-    let dial_run = |run| dial(&root.platform, net.channel(&at), root.setup(expect(), run));
-    let mut stream = dial_run(Some(RUN)).await.unwrap();
-    assert_eq!(stream.run(), Some(RUN));
+    let dial_for = |purpose| {
+        let setup = root.setup(expect(), purpose);
+        dial(&root.platform, net.channel(&at), setup)
+    };
+    let mut stream = dial_for(Some(PURPOSE)).await.unwrap();
+    assert_eq!(stream.purpose(), Some(PURPOSE));
     assert_eq!(stream.call(b"abc", SOON).await.unwrap(), b"cba");
 
     // I3: what the acceptor refuses arrives as a typed refusal.
-    for run in [None, Some(RunId::from_bytes([8; 16]))] {
-        match dial_run(run).await {
-            Err(LinkError::Refused(refusal)) => assert_eq!(refusal.code, "unknown-run"),
-            Err(other) => panic!("{other}"),
-            Ok(_) => panic!("accepted"),
-        }
+    let other_run = Purpose {
+        run: RunId::from_bytes([8; 16]),
+        ..PURPOSE
+    };
+    match dial_for(Some(other_run)).await {
+        Err(LinkError::Refused(refusal)) => assert_eq!(refusal.code, "unknown-run"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("accepted"),
     }
-    // I3: another root, with the right run id.
+    // I3: another root, with the right purpose.
     let other = node(siegel_attest::Role::Root, 9, 2);
-    let setup = other.setup(expect(), Some(RUN));
+    let setup = other.setup(expect(), Some(PURPOSE));
     match dial(&other.platform, net.channel(&at), setup).await {
         Err(LinkError::Refused(refusal)) => assert_eq!(refusal.code, "handshake"),
         Err(other) => panic!("{other}"),
@@ -95,6 +100,27 @@ async fn i3_a_false_kms_node_gets_no_session() {
         "{error}"
     );
     assert!(!error.is_transient());
+}
+
+// Evidence of several frames goes both ways. A KMS node takes a worker's, which it judges later; the
+// worker judges the node's, which arrives whole and is no evidence.
+#[tokio::test]
+async fn a_proof_takes_several_frames() {
+    let net = Net::new();
+    let more = 100 * 1024;
+    let (at, _task) = serve_echo(&net, "127.0.0.1:0", kms_node()).await;
+    let node = with_long_evidence(siegel_attest::Role::Worker, 2, 3, more);
+    let setup = node.setup(Expect::Kms(cluster()), None);
+    let mut stream = dial(&node.platform, net.channel(&at), setup).await.unwrap();
+    assert_eq!(stream.call(b"ab", SOON).await.unwrap(), b"ba");
+
+    let long = with_long_evidence(siegel_attest::Role::KmsPeer, 1, 1, more);
+    let (at, _task) = serve_echo(&net, "pipe:long", long).await;
+    let error = dial_worker_to(&net, &at).await.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(&error, LinkError::Session(SessionError::Appraisal(_))),
+        "{error}"
+    );
 }
 
 // I8: a peer that dies is an error within seconds, and a channel reconnects by itself. A runtime

@@ -7,15 +7,21 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, worker_config};
-use siegel_ident::{ClusterId, ConfigDigest, Measurement, RunId, Secret};
-use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
-use siegel_session::{Expect, Identity, PeerKeys, Setup};
+use siegel_ident::{ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, RunId, Secret};
+use siegel_platform::{
+    BoxFuture, Clock, Platform, PlatformError, QuoteSource, StartInfo, SystemClock, TestClock,
+};
+use siegel_session::{Expect, Identity, PeerKeys, Purpose, Setup};
 use tokio::task::JoinHandle;
 
 use crate::{Acceptor, Endpoint, LinkService, Net, Refusal, SessionStream, refusal, server};
 
 pub(super) const CLUSTER: ClusterId = ClusterId::from_bytes([0xC1; 32]);
-pub(super) const RUN: RunId = RunId::from_bytes([7; 16]);
+pub(super) const PURPOSE: Purpose = Purpose {
+    run: RunId::from_bytes([7; 16]),
+    policy: PolicyDigest::from_bytes([8; 32]),
+    fencing: Fencing(9),
+};
 pub(super) const SOON: Duration = Duration::from_secs(10);
 
 fn attester() -> Attester {
@@ -37,13 +43,15 @@ pub(super) fn cluster() -> Arc<ClusterConfig> {
     })
 }
 
-/// Quotes as the launcher would for a process with this measurement and configuration.
-struct Quotes(Measurement, ConfigDigest);
+/// Quotes as the launcher would for a process with this measurement and configuration, made so much
+/// longer that nobody who judges them takes them.
+struct Quotes(Measurement, ConfigDigest, usize, Arc<dyn Clock>);
 
 impl QuoteSource for Quotes {
     fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>> {
-        let now = siegel_platform::Clock::now(&SystemClock);
-        let evidence = attester().attest(self.0, self.1, report_data, now);
+        let now = self.3.now();
+        let mut evidence = attester().attest(self.0, self.1, report_data, now);
+        evidence.resize(evidence.len() + self.2, 0);
         Box::pin(async move { Ok(evidence) })
     }
 }
@@ -56,6 +64,20 @@ pub(super) struct Node {
 }
 
 pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
+    with_long_evidence(role, seed, measured, 0)
+}
+
+/// A node whose evidence is `more` bytes longer than it should be.
+pub(super) fn with_long_evidence(role: Role, seed: u64, measured: u8, more: usize) -> Node {
+    any_node(role, seed, measured, more, Arc::new(SystemClock))
+}
+
+/// A node with a clock of its own.
+pub(super) fn at_clock(role: Role, seed: u64, measured: u8, clock: &TestClock) -> Node {
+    any_node(role, seed, measured, 0, Arc::new(clock.clone()))
+}
+
+fn any_node(role: Role, seed: u64, measured: u8, more: usize, clock: Arc<dyn Clock>) -> Node {
     let kms = cluster().digest().unwrap();
     let config = if role == Role::KmsPeer {
         kms
@@ -64,13 +86,9 @@ pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
     };
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let identity = Identity::new(&mut rng, role, vec![0, 2, seed as u8], config).unwrap();
-    let quotes = Quotes(Measurement::from_bytes([measured; 32]), config);
-    let platform = Platform::new(
-        Arc::new(SystemClock),
-        Arc::new(quotes),
-        StartInfo::default(),
-        |_| (),
-    );
+    let measured = Measurement::from_bytes([measured; 32]);
+    let quotes = Quotes(measured, config, more, clock.clone());
+    let platform = Platform::new(clock, Arc::new(quotes), StartInfo::default(), |_| ());
     Node {
         platform,
         identity: Arc::new(identity),
@@ -94,37 +112,37 @@ impl Node {
         self.identity.keys()
     }
 
-    pub(super) fn setup(&self, expect: Expect, run: Option<RunId>) -> Setup {
+    pub(super) fn setup(&self, expect: Expect, purpose: Option<Purpose>) -> Setup {
         let founded = self.identity.role() == Role::KmsPeer;
         let deployment = founded.then_some(CLUSTER);
         Setup {
             identity: self.identity.clone(),
             deployment,
-            run,
+            purpose,
             expect,
         }
     }
 }
 
 /// Answers every message with itself reversed. A KMS node accepts everybody, a worker only the
-/// root of [`RUN`].
+/// root of the run of [`PURPOSE`].
 pub(super) struct Echo {
     pub(super) node: Node,
     pub(super) root: PeerKeys,
 }
 
 impl Acceptor for Echo {
-    async fn setup(&self, run: Option<RunId>) -> Result<Setup, Refusal> {
-        match (self.node.identity.role(), run) {
-            (Role::KmsPeer, _) => Ok(self.node.setup(Expect::KmsOrWorkload(cluster()), run)),
-            (_, Some(RUN)) => {
+    async fn setup(&self, purpose: Option<Purpose>) -> Result<Setup, Refusal> {
+        match (self.node.identity.role(), purpose) {
+            (Role::KmsPeer, _) => Ok(self.node.setup(Expect::KmsOrWorkload(cluster()), purpose)),
+            (_, Some(named)) if named.run == PURPOSE.run => {
                 let keys = vec![self.root.clone()];
                 Ok(self.node.setup(
                     Expect::Vouched {
                         role: Role::Root,
                         keys,
                     },
-                    run,
+                    purpose,
                 ))
             }
             _ => Err(refusal("unknown-run", "I3", "link", "no such run here")),
@@ -136,6 +154,7 @@ impl Acceptor for Echo {
             match message.as_slice() {
                 b"silence" => continue,
                 b"drop" => return,
+                b"late" => tokio::time::sleep(Duration::from_millis(300)).await,
                 _ => message.reverse(),
             }
             if stream.send(&message).await.is_err() {

@@ -191,6 +191,7 @@ async fn asked(
     });
     let job = Job {
         run: run_id(),
+        policy: PolicyDigest::of(b"policy"),
         fencing: Fencing(3),
         blob_count: BLOBS,
         noise: Arc::new(Secret::new([noise; 32])),

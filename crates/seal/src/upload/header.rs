@@ -1,9 +1,9 @@
 //! The public header of an upload.
 
 use siegel_ident::lp::{Reader, Writer};
-use siegel_ident::{BlobId, EpochId, PolicyDigest};
+use siegel_ident::{BlobId, EpochId, PolicyDigest, padme};
 
-use crate::{OpenError, Suite, padme, stream};
+use crate::{OpenError, Suite, stream};
 
 /// The only version.
 pub const VERSION: u8 = 1;

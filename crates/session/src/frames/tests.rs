@@ -1,6 +1,8 @@
 use super::*;
 use crate::testing::sessions;
 
+mod sizes;
+
 fn message(opened: Opened) -> Vec<u8> {
     match opened {
         Opened::Message(message) => message,
@@ -14,7 +16,7 @@ fn messages_of_all_sizes_arrive_whole_and_in_order() {
     for len in [
         0,
         1,
-        CHUNK - 1,
+        CHUNK - PREFIX,
         CHUNK,
         CHUNK + 1,
         2 * CHUNK,
@@ -23,7 +25,7 @@ fn messages_of_all_sizes_arrive_whole_and_in_order() {
     ] {
         let sent: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
         let frames = a.seal(&sent).unwrap();
-        assert_eq!(frames.len(), len.div_ceil(CHUNK).max(1));
+        assert_eq!(frames.len(), padded_len(len).div_ceil(CHUNK));
         let (last, parts) = frames.split_last().unwrap();
         for part in parts {
             assert!(part.len() == FRAME_MAX && b.open(part).unwrap() == Opened::Part);
@@ -88,7 +90,8 @@ fn opener_again(session: &crate::Session) -> Opener {
         transport,
         next: session.opener.next,
         over: false,
-        partial: Vec::new(),
+        max: session.opener.max,
+        partial: None,
     }
 }
 
@@ -152,40 +155,59 @@ fn i14_reassembly_is_bounded_and_has_one_encoding() {
     let frame = sealer.seal(b"fine").unwrap().remove(0);
     assert_eq!(message(opener.open(&frame).unwrap()), b"fine");
 
-    let full = vec![0; CHUNK];
-    for _ in 0..MESSAGE_MAX / CHUNK {
-        let part = sealer.frame(PART, &full).unwrap();
-        assert!(opener.open(&part).unwrap() == Opened::Part);
-    }
-    let part = sealer.frame(PART, &full).unwrap();
+    // One byte too much is refused by the length in front, whatever would follow.
+    let mut first = pad(&too_long);
+    first.truncate(CHUNK);
+    let part = sealer.frame(PART, &first).unwrap();
     assert!(matches!(
         opener.open(&part),
-        Err(SessionError::MessageTooLong { .. })
+        Err(SessionError::MessageTooLong {
+            max: MESSAGE_MAX,
+            ..
+        })
     ));
-    assert_eq!(opener.partial.capacity(), 0);
+    assert!(opener.partial.is_none());
 
-    type Plain<'a> = &'a [(u8, usize)];
-    let refused: [Plain<'_>; 6] = [
-        &[(PART, 0)],
-        &[(PART, CHUNK - 1)],
-        &[(PART, CHUNK), (LAST, 0)],
-        &[(PART, CHUNK), (CLOSE, 0)],
-        &[(CLOSE, 1)],
-        &[(3, 0)],
+    // Two chunks of a message that takes three, then something else; a last chunk that is one byte
+    // short or long; chunks that are not full, and tags without a meaning.
+    let (padded, zeros) = (pad(&vec![7; 2 * CHUNK]), vec![0; CHUNK]);
+    let (one, rest) = padded.split_at(CHUNK);
+    let (two, three) = rest.split_at(CHUNK);
+    let longer = [three, &[0]].concat();
+    let short = pad(b"");
+    type Plain<'a> = &'a [(u8, &'a [u8])];
+    let refused: [Plain<'_>; 15] = [
+        &[(PART, &[])],
+        &[(PART, &one[..CHUNK - 1])],
+        &[(PART, one), (PART, two), (PART, three)],
+        &[(PART, one), (PART, two), (PART, &zeros)],
+        &[(PART, one), (PART, two), (LAST, &[])],
+        &[(PART, one), (PART, two), (LAST, &three[1..])],
+        &[(PART, one), (PART, two), (LAST, &longer)],
+        &[(PART, one), (LAST, two)],
+        &[(PART, one), (CLOSE, &[0; PADDED_MIN])],
+        &[(PART, &short), (LAST, &short)],
+        &[(LAST, &[])],
+        &[(LAST, &[0; 3])],
+        &[(LAST, one)],
+        &[(CLOSE, &[])],
+        &[(3, &short)],
     ];
     for plain in refused {
         let (a, b) = sessions();
         let (mut sealer, _, _) = a.split();
         let (_, mut opener, _) = b.split();
-        let mut last = None;
-        for (tag, len) in plain {
-            let frame = sealer.frame(*tag, &vec![0; *len]).unwrap();
-            last = Some(opener.open(&frame));
-        }
-        assert!(
-            matches!(last, Some(Err(SessionError::Frame { .. }))),
-            "{plain:?}"
-        );
+        let results = plain.iter().map(|(tag, chunk)| {
+            let frame = sealer.frame(*tag, chunk).unwrap();
+            opener.open(&frame)
+        });
+        let last = results.last().unwrap();
+        let tags: Vec<_> = plain
+            .iter()
+            .map(|(tag, chunk)| (tag, chunk.len()))
+            .collect();
+        assert!(last.is_err(), "{tags:?}");
+        assert!(opener.over && opener.partial.is_none());
     }
 }
 

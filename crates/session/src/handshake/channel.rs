@@ -1,6 +1,6 @@
 //! From Noise messages to a session.
 
-use siegel_ident::{ClusterId, Digest};
+use siegel_ident::{ClusterId, Digest, Timestamp};
 use snow::HandshakeState;
 
 use super::{Next, Step};
@@ -44,18 +44,28 @@ impl Channel {
     }
 }
 
-pub(super) fn done(send: Vec<Vec<u8>>, channel: Channel, peer: Peer) -> Step {
+/// The peer has proved itself. `challenged` is when our Hello went, `begun` is now.
+pub(super) fn done(
+    send: Vec<Vec<u8>>,
+    channel: Channel,
+    peer: Peer,
+    challenged: Timestamp,
+    begun: Timestamp,
+) -> Step {
     let Channel {
         sealer,
-        opener,
+        mut opener,
         hash,
         ..
     } = channel;
+    opener.authenticated();
     let session = Session {
         sealer,
         opener,
         peer,
         channel: hash,
+        challenged,
+        begun,
     };
     Step {
         send,

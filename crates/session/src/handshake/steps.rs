@@ -7,9 +7,9 @@ use snow::HandshakeState;
 use super::channel::{Channel, done, read, write};
 use super::{CHALLENGE_LIFETIME, Handshake, Next, State, Step};
 use crate::expect::Side;
-use crate::hello::{Auth, Hello};
+use crate::hello::{Auth, CARRIED_MAX, Hello};
 use crate::proof::Proof;
-use crate::{Opened, SessionError};
+use crate::{Opened, Peer, SessionError};
 
 impl Handshake {
     /// Responder, message 1 → message 2 with our Hello.
@@ -48,7 +48,7 @@ impl Handshake {
             self.state = State::QuoteFirst(channel);
             Next::Quote(report_data)
         } else {
-            send.push(self.prove(&mut channel, Vec::new())?);
+            send.append(&mut self.prove(&mut channel, Vec::new())?);
             self.state = State::Proof(channel);
             Next::Frame
         };
@@ -71,7 +71,7 @@ impl Handshake {
         })
     }
 
-    /// The peer's proof; the responder then gives its own.
+    /// The peer's proof, which may take several frames; the responder then gives its own.
     pub(super) fn check_proof(
         &mut self,
         now: Timestamp,
@@ -85,13 +85,21 @@ impl Handshake {
                 max: CHALLENGE_LIFETIME,
             });
         }
-        let Opened::Message(bytes) = channel.opener.open(frame)? else {
-            return Err(SessionError::Field { field: "proof" });
+        let bytes = match channel.opener.open(frame)? {
+            Opened::Message(bytes) => bytes,
+            Opened::Part => {
+                self.state = State::Proof(channel);
+                return Ok(Step {
+                    send: Vec::new(),
+                    next: Next::Frame,
+                });
+            }
+            Opened::Closed => return Err(SessionError::Field { field: "proof" }),
         };
         let auth = Auth::parse(&bytes)?;
         let peer = self.proof(&channel).check(auth, &self.setup.expect, now)?;
         match self.side {
-            Side::Initiator => Ok(done(Vec::new(), channel, peer)),
+            Side::Initiator => Ok(self.done(Vec::new(), channel, peer)),
             Side::Responder if self.setup.expect.attested() => {
                 let report_data = self.report_data(&channel)?;
                 self.state = State::QuoteLast(channel, Box::new(peer));
@@ -101,10 +109,14 @@ impl Handshake {
                 })
             }
             Side::Responder => {
-                let send = vec![self.prove(&mut channel, Vec::new())?];
-                Ok(done(send, channel, peer))
+                let send = self.prove(&mut channel, Vec::new())?;
+                Ok(self.done(send, channel, peer))
             }
         }
+    }
+
+    pub(super) fn done(&self, send: Vec<Vec<u8>>, channel: Channel, peer: Peer) -> Step {
+        done(send, channel, peer, self.hello_sent, self.latest)
     }
 
     /// Role, reflection and cluster, before anything is signed or quoted for this peer. Returns
@@ -142,17 +154,20 @@ impl Handshake {
             .report_data()?)
     }
 
+    /// Our proof as frames. Evidence that the peer would refuse unread is not sent.
     pub(super) fn prove(
         &self,
         channel: &mut Channel,
         evidence: Vec<u8>,
-    ) -> Result<Vec<u8>, SessionError> {
-        let auth = self.proof(channel).make(&self.setup.identity, evidence);
-        let mut frames = channel.sealer.seal(&auth.to_bytes())?;
-        match (frames.pop(), frames.is_empty()) {
-            (Some(frame), true) => Ok(frame),
-            _ => Err(SessionError::Field { field: "evidence" }),
+    ) -> Result<Vec<Vec<u8>>, SessionError> {
+        if evidence.len() > CARRIED_MAX {
+            return Err(SessionError::MessageTooLong {
+                len: evidence.len(),
+                max: CARRIED_MAX,
+            });
         }
+        let auth = self.proof(channel).make(&self.setup.identity, evidence);
+        channel.sealer.seal(&auth.to_bytes())
     }
 
     pub(super) fn proof<'a>(&'a self, channel: &'a Channel) -> Proof<'a> {

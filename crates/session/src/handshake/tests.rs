@@ -14,6 +14,7 @@ use crate::{Authenticated, Opened};
 mod attacks;
 mod expectations;
 mod mitm;
+mod proofs;
 
 #[test]
 fn two_nodes_appraise_each_other() {
@@ -111,16 +112,8 @@ fn workload_is_pending_until_a_policy_is_named() {
 #[test]
 fn root_and_worker_need_no_evidence() {
     let (root, worker) = (node(Role::Root, 1), node(Role::Worker, 2));
-    let dials = Setup {
-        run: run(7),
-        ..root.setup(vouched(&worker))
-    };
-    let accepts = Setup {
-        run: run(7),
-        ..worker.setup(vouched(&root))
-    };
-    let (mut a, first) = End::dial(&root, dials, 1);
-    let mut b = End::accept(&worker, accepts, 2);
+    let (mut a, first) = End::dial(&root, root.setup(vouched(&worker)), 1);
+    let mut b = End::accept(&worker, worker.setup(vouched(&root)), 2);
     shake(&mut a, first, &mut b, |_, frame| vec![frame]).unwrap();
     let (a, b) = (a.session.unwrap(), b.session.unwrap());
     assert!(matches!(a.peer().authenticated(), Authenticated::Vouched));

@@ -76,6 +76,7 @@ async fn a_fresh_grant_of_the_run_goes_on_with_what_is_open() {
     read(&setting);
     setting.kms.grant.lock().unwrap().fencing = Fencing(6);
     assert_eq!(setting.prepare().await, None);
+    let mut session = setting.session().await.unwrap();
     let ask = ComputeBlocks {
         fencing: 6,
         ..setting.ask(&[1])

@@ -1,6 +1,7 @@
-use siegel_ident::{Fencing, NanoRho};
+use siegel_ident::{Fencing, NanoRho, PolicyDigest, RunId};
 use siegel_link::{LinkError, refusal};
 use siegel_program::HistogramSpec;
+use siegel_session::Purpose;
 use siegel_wire::v1::ComputeBlocks;
 
 use super::setting::*;
@@ -23,11 +24,50 @@ async fn another_fencing_number_is_refused() {
     };
     assert_eq!(refused(&mut session, with(4)).await, "stale-fencing");
     assert_eq!(refused(&mut session, with(6)).await, "unknown-fencing");
-    // A fresh grant moves on: the same session's old number is stale from then on.
+    // A fresh grant moves on: the same session's old number is stale from then on, and the session
+    // with it, whatever number is asked with.
     setting.kms.grant.lock().unwrap().fencing = Fencing(6);
     assert_eq!(setting.prepare().await, None);
     assert_eq!(refused(&mut session, with(5)).await, "stale-fencing");
-    assert!(compute(&mut session, with(6)).await.is_ok());
+    assert_eq!(refused(&mut session, with(6)).await, "stale-fencing");
+    let mut fresh = setting.session().await.unwrap();
+    assert!(compute(&mut fresh, with(6)).await.is_ok());
+}
+
+// I3, I6: the right keys are not enough. Catches a worker that opens a channel to a root of another
+// incarnation, or for the same run under another policy.
+#[tokio::test]
+async fn i3_a_root_of_another_incarnation_or_policy_gets_no_channel() {
+    let setting = setting().await;
+    setting.prepare().await;
+    let granted = setting.purpose();
+    let code = |purpose| {
+        let session = setting.session_for(setting.root(), purpose);
+        async {
+            match session.await {
+                Err(LinkError::Refused(told)) => told.code,
+                Err(other) => panic!("{other}"),
+                Ok(_) => String::from("accepted"),
+            }
+        }
+    };
+    let fencing = |number| Purpose {
+        fencing: Fencing(number),
+        ..granted
+    };
+    assert_eq!(code(granted).await, "accepted");
+    assert_eq!(code(fencing(4)).await, "stale-fencing");
+    assert_eq!(code(fencing(6)).await, "unknown-fencing");
+    assert_eq!(code(fencing(0)).await, "bad-purpose");
+    let policy = PolicyDigest::of(b"another");
+    assert_eq!(code(Purpose { policy, ..granted }).await, "other-policy");
+    let run = RunId::from_bytes([9; 16]);
+    assert_eq!(code(Purpose { run, ..granted }).await, "not-prepared");
+    // The very same root, after it has taken its run over: its earlier incarnation is out.
+    setting.kms.grant.lock().unwrap().fencing = Fencing(6);
+    setting.prepare().await;
+    assert_eq!(code(granted).await, "stale-fencing");
+    assert_eq!(code(fencing(6)).await, "accepted");
 }
 
 // I3: catches a worker that lets in a root which the key service did not name, or keeps serving a

@@ -23,7 +23,7 @@ use siegel_program::{
 use siegel_seal::grant::GrantRole;
 use siegel_seal::sealed_box::open_box;
 use siegel_seal::{KemPublic, Suite, UploadContext, derive_kem, seal_upload};
-use siegel_session::{Expect, Peer, PeerKeys, Setup};
+use siegel_session::{Expect, Peer, PeerKeys, Purpose, Setup};
 use siegel_wire::v1::worker_client::WorkerClient;
 use siegel_wire::v1::{self, kms_response::Body, worker_request, worker_response};
 
@@ -252,6 +252,24 @@ impl Setting {
         &self,
         root: &BootKeys,
     ) -> Result<SessionStream, siegel_link::LinkError> {
+        self.session_for(root, self.purpose()).await
+    }
+
+    /// What the key service grants now.
+    pub(crate) fn purpose(&self) -> Purpose {
+        let grant = self.kms.grant.lock().unwrap();
+        Purpose {
+            run: RUN,
+            policy: grant.policy.digest(),
+            fencing: grant.fencing,
+        }
+    }
+
+    pub(crate) async fn session_for(
+        &self,
+        root: &BootKeys,
+        purpose: Purpose,
+    ) -> Result<SessionStream, siegel_link::LinkError> {
         let channel = self.world.net.channel(&"pipe:worker-1".parse().unwrap());
         let signing_key = self.worker_key.lock().unwrap().clone().try_into().unwrap();
         // The KEM key comes from the key service; here the handshake itself tells it.
@@ -259,7 +277,7 @@ impl Setting {
         let setup = Setup {
             identity: root.identity().clone(),
             deployment: None,
-            run: Some(RUN),
+            purpose: Some(purpose),
             expect: Expect::Vouched {
                 role: Role::Worker,
                 keys: vec![PeerKeys {

@@ -137,23 +137,83 @@ fn i3_reflected_frames_end_the_handshake() {
     assert!(matches!(a.feed(&sent[1]), Err(SessionError::Frame { .. })));
 }
 
-// The run that is named in the clear is part of the channel: a network that changes it, so that
-// the acceptor looks up another run, gets no channel even if both runs have the same keys.
+// I3, I6: what is named in the clear is part of the channel. A network that changes it, so that the
+// acceptor looks up another run, policy or incarnation, gets no channel even if both have the same
+// keys. Catches each field left out of the prologue.
 #[test]
-fn i3_run_id_is_bound() {
+fn i3_purpose_is_bound() {
     let (root, worker) = (node(Role::Root, 1), node(Role::Worker, 2));
-    for (sent, seen) in [(run(1), run(2)), (run(1), None), (None, run(1))] {
+    let attempt = |sent, seen| {
         let dials = Setup {
-            run: sent,
+            purpose: Some(sent),
             ..root.setup(vouched(&worker))
         };
         let accepts = Setup {
-            run: seen,
+            purpose: Some(seen),
             ..worker.setup(vouched(&root))
         };
-        let error = honest(&root, dials, &worker, accepts)
-            .map(|_| ())
-            .unwrap_err();
-        assert!(matches!(error, SessionError::Frame { .. }), "{error}");
+        honest(&root, dials, &worker, accepts).map(|_| ())
+    };
+    let (named, other) = (purpose(1), purpose(2));
+    attempt(named, named).unwrap();
+    let changed = [
+        Purpose {
+            run: other.run,
+            ..named
+        },
+        Purpose {
+            policy: other.policy,
+            ..named
+        },
+        Purpose {
+            fencing: other.fencing,
+            ..named
+        },
+    ];
+    for seen in changed {
+        for (sent, seen) in [(named, seen), (seen, named)] {
+            let error = attempt(sent, seen).unwrap_err();
+            assert!(matches!(error, SessionError::Frame { .. }), "{error}");
+        }
+    }
+}
+
+// An absent field is a refusal: root and worker always say what for, nobody else does.
+#[test]
+fn i3_purpose_belongs_to_root_and_worker() {
+    let (root, worker, kms_node) = (
+        node(Role::Root, 1),
+        node(Role::Worker, 2),
+        node(Role::KmsPeer, 3),
+    );
+    let start = |node: &Node, expect: Expect, purpose| {
+        let setup = Setup {
+            purpose,
+            ..node.setup(expect)
+        };
+        match node.identity.role() {
+            Role::Root => Handshake::initiator(setup, NOW, &mut rng(1)).map(|_| ()),
+            _ => Handshake::responder(setup, NOW, &mut rng(1)).map(|_| ()),
+        }
+    };
+    for result in [
+        start(&root, vouched(&worker), None),
+        start(&worker, vouched(&root), None),
+    ] {
+        assert!(matches!(
+            result,
+            Err(SessionError::Purpose { problem: "missing" })
+        ));
+    }
+    for result in [
+        start(&root, kms(), Some(purpose(1))),
+        start(&kms_node, kms_or_workload(), Some(purpose(1))),
+    ] {
+        assert!(matches!(
+            result,
+            Err(SessionError::Purpose {
+                problem: "not expected here"
+            })
+        ));
     }
 }
