@@ -1,4 +1,16 @@
-//! What the targets have in common: one log with a known key, and one clock.
+//! What the targets have in common: one log with a known key, mock platforms, a simulation, and their clocks.
+
+pub mod memory;
+pub mod presented;
+pub mod script;
+pub mod snp;
+pub mod world;
+
+// What is built with coverage links what counts it, the examples too.
+#[cfg(feature = "targets")]
+use libfuzzer_sys as _;
+
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,6 +36,26 @@ pub fn log() -> TestLog {
 /// What a verifier pins of it.
 pub fn anchors() -> LogAnchors {
     log().anchors()
+}
+
+/// Writes an input for a target, below `folder`.
+///
+/// # Errors
+/// If it is longer than `max`, or the file cannot be written.
+pub fn write_seed(
+    folder: &Path,
+    target: &str,
+    name: &str,
+    bytes: &[u8],
+    max: usize,
+) -> std::io::Result<()> {
+    if bytes.len() > max {
+        let long = format!("{target}/{name} has {} bytes", bytes.len());
+        return Err(std::io::Error::other(long));
+    }
+    let folder = folder.join(target);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(name), bytes)
 }
 
 /// Standard base64 with padding.

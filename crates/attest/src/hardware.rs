@@ -8,6 +8,8 @@ mod check;
 mod container;
 pub mod event_log;
 mod freshness;
+#[cfg(any(test, feature = "test-util"))]
+pub mod fuzzing;
 pub mod nitro;
 mod outcome;
 pub mod quote;

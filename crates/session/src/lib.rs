@@ -9,6 +9,8 @@
 mod error;
 mod expect;
 mod frames;
+#[cfg(any(test, feature = "test-util"))]
+pub mod fuzzing;
 mod handshake;
 mod hello;
 mod identity;

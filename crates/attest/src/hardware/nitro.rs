@@ -73,7 +73,7 @@ pub fn verify(body: &[u8], roots: &TrustRoots, now: Timestamp) -> Result<Authent
 
 /// COSE_Sign1, tagged or not, whose bytes are exactly the encoding of what was read. Nothing is unprotected, and the
 /// one protected header is the algorithm.
-fn parse(body: &[u8]) -> Result<CoseSign1, Rejection> {
+pub(super) fn parse(body: &[u8]) -> Result<CoseSign1, Rejection> {
     let bad = |why: &str| Rejection::new(Check::NitroFormat, why);
     let tagged = body.first() == Some(&0xd2);
     let signed = match tagged {
@@ -98,7 +98,7 @@ fn parse(body: &[u8]) -> Result<CoseSign1, Rejection> {
 }
 
 /// `bundle` leads from the root to the leaf's issuer.
-fn verify_chain(
+pub(super) fn verify_chain(
     leaf: &Certificate,
     bundle: &[Vec<u8>],
     roots: &TrustRoots,
@@ -129,7 +129,11 @@ fn verify_chain(
     verify_path(&authorities, leaf, now).map_err(bad)
 }
 
-fn check_time(document: &Document, leaf: &Certificate, now: Timestamp) -> Result<(), Rejection> {
+pub(super) fn check_time(
+    document: &Document,
+    leaf: &Certificate,
+    now: Timestamp,
+) -> Result<(), Rejection> {
     let bad = |why: String| Err(Rejection::new(Check::NitroTime, why));
     let made = document.made_at();
     if made > now.plus(CLOCK_SKEW) {

@@ -2,11 +2,11 @@
 
 mod appraise;
 mod bits;
-mod certificates;
+pub(super) mod certificates;
 #[cfg(any(test, feature = "test-util"))]
 pub mod mock;
 mod reference;
-mod report;
+pub(super) mod report;
 mod tcb;
 
 pub use bits::{AbiVersion, BitSet, GuestPolicy, PlatformInfo};

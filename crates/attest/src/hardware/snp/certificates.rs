@@ -210,7 +210,11 @@ fn verify_crls(
     }
 }
 
-fn read_leaf(leaf: &Certificate, key: SigningKey, product: Product) -> Result<Leaf, Rejection> {
+pub(crate) fn read_leaf(
+    leaf: &Certificate,
+    key: SigningKey,
+    product: Product,
+) -> Result<Leaf, Rejection> {
     let bad = |detail: String| Rejection::new(Check::SnpChain, detail);
     let name = text(leaf, PRODUCT_NAME)?;
     if name.as_deref().and_then(Product::of_certificate) != Some(product) {

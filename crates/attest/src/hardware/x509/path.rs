@@ -26,3 +26,6 @@ pub(crate) fn verify_path(
     leaf.check_signer()?;
     Ok(valid_until)
 }
+
+#[cfg(test)]
+mod tests;

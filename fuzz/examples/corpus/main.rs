@@ -1,4 +1,4 @@
-//! Writes the corpora: a few good inputs for each target, from a log in memory.
+//! Writes the corpora: a few good inputs for each target, from a log in memory and mock platforms.
 //!
 //! `cargo run --manifest-path fuzz/Cargo.toml --example corpus` from the root of the checkout. Signatures are
 //! randomised, so the files differ from run to run; any of them will do.
@@ -11,10 +11,21 @@ use siegel_rekor::{PackDirectory, PackEntry, TimestampAuthority};
 use siegel_translog::testing::{TestLog, TestSigner};
 use siegel_translog::{Bundle, HashedRekord, Statement, predicate, tiles};
 
-/// Longest file of a corpus, in bytes.
-const MAX: usize = 2048;
+mod evidence;
+mod session;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Longest file of a corpus, in bytes: collateral.
+const MAX: usize = 10_240;
+
+fn main() -> Outcome {
+    log()?;
+    evidence::write()?;
+    session::write()
+}
+
+fn log() -> Outcome {
     let signer = TestSigner::generate()?;
     let mut log = siegel_fuzz::log();
     write("checkpoint", "empty-log", log.checkpoint().as_bytes())?;
@@ -93,12 +104,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn write(target: &str, name: &str, bytes: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
-    if bytes.len() > MAX {
-        return Err(format!("{target}/{name} has {} bytes", bytes.len()).into());
-    }
-    let folder = Path::new("fuzz/corpus").join(target);
-    std::fs::create_dir_all(&folder)?;
-    std::fs::write(folder.join(name), bytes)?;
-    Ok(())
+fn write(target: &str, name: &str, bytes: &[u8]) -> Outcome {
+    Ok(siegel_fuzz::write_seed(
+        Path::new("fuzz/corpus"),
+        target,
+        name,
+        bytes,
+        MAX,
+    )?)
 }
