@@ -2,6 +2,7 @@
 
 mod chain;
 mod checks;
+mod differential;
 mod real;
 mod reference;
 mod rows;
