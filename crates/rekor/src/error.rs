@@ -1,8 +1,10 @@
 //! What can go wrong between a log and those who use it.
 
+use std::error::Error;
 use std::io;
 use std::path::Path;
 
+use rustls::CertificateError;
 use siegel_ident::Digest;
 use siegel_store::StoreError;
 use siegel_translog::ProofError;
@@ -179,20 +181,56 @@ pub enum RekorError {
     Proof(#[from] ProofError),
 }
 
-/// The innermost words: the client's own only repeat the URL.
+/// What to do about it, or the innermost words: the client's own only repeat the URL.
 fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
+    let tls = causes(error).find_map(of_tls);
+    if let Some(help) = tls.and_then(tls_help) {
+        return help.to_owned();
     }
-    cause.to_string()
+    causes(error)
+        .last()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| {
+        error.source()
+    })
+}
+
+/// An error of the system hides from `source` what it was made of, and there may be one in another.
+fn of_tls<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    while let Some(outer) = error.downcast_ref::<io::Error>() {
+        error = outer.get_ref()?;
+    }
+    error.downcast_ref()
+}
+
+fn tls_help(error: &rustls::Error) -> Option<&'static str> {
+    match error {
+        // A bad signature is of an authority that has the name of a trusted one.
+        rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        ) => Some(
+            "the server's certificate is of no authority that is trusted here: if it should be, name the \
+             authority's PEM file with SSL_CERT_FILE",
+        ),
+        rustls::Error::InvalidMessage(_) => {
+            Some("what answers there does not speak TLS: is its URL http://?")
+        }
+        _ => None,
+    }
 }
 
 impl RekorError {
     /// True if the same request may go later: the log was away or restarting, not unwilling.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Network { source, .. } => !source.is_builder(),
+            // A certificate that is not believed will not be believed a moment later.
+            Self::Network { source, .. } => {
+                !source.is_builder() && causes(source).find_map(of_tls).is_none()
+            }
             Self::Refused { status, .. } => (502..=504).contains(status),
             Self::Busy | Self::Slow { .. } => true,
             _ => false,

@@ -23,6 +23,8 @@ mod recover;
 mod server;
 mod signer;
 mod store;
+#[cfg(any(test, feature = "test-util"))]
+pub mod testing;
 mod trusted_root;
 mod tsa;
 mod witness;
@@ -37,7 +39,7 @@ pub use error::RekorError;
 pub use log::Log;
 pub use log_key::LogKey;
 pub use mirror::{Followed, Mirror, Mirroring, Names, serve_mirror};
-pub use server::{Services, serve};
+pub use server::{Listening, Services, TlsFileError, TlsIdentity, serve};
 pub use signer::{PolicySigner, public_key_of, read_public_key};
 pub use store::{Storage, log_in};
 pub use trusted_root::{RootFile, trusted_root, write_trusted_root};

@@ -4,6 +4,7 @@ mod anchors;
 mod log;
 mod mirror;
 mod ready;
+mod tls;
 mod trouble;
 mod witness;
 
@@ -24,10 +25,17 @@ Examples:
   siegel serve log --folder log --key log-key.pem --origin log.example.org --listen 127.0.0.1:8090
   siegel serve log --folder log --key log-key.pem --origin log.example.org \\
       --witness w1.example.org=HEXKEY@http://127.0.0.1:8092
+  siegel serve log --folder log --key log-key.pem --origin log.example.org --listen 0.0.0.0:443 \\
+      --tls-cert fullchain.pem --tls-key privkey.pem
   siegel serve depot --store file:///srv/depot --listen 127.0.0.1:8091
   siegel serve witness --name w1.example.org --key w1.pem --state w1 --log log.example.org=HEXKEY
   siegel serve mirror --of http://127.0.0.1:8090 --anchors anchors.json --name m1.example.org \\
-      --key m1.pem --state m1")]
+      --key m1.pem --state m1
+
+With --tls-cert and --tls-key log, witness and mirror speak https (TLS 1.2 and 1.3) and nothing else. Renewed
+files are taken up within a minute. Commands that read or write there trust this system's certificate
+authorities; for a private one, start them with SSL_CERT_FILE=ca.pem. TLS is privacy on the way: what a
+part says is believed for its signatures only. A depot speaks no TLS: what it holds is sealed.")]
 pub struct ServeArgs {
     #[command(subcommand)]
     part: Part,

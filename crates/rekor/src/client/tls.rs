@@ -1,7 +1,7 @@
 //! TLS of the client: rustls on ring, versions 1.2 and 1.3.
 //!
-//! A log is believed for its signed checkpoint, not for its host's certificate: TLS keeps out who
-//! stands on the way and would withhold or delay.
+//! A log is believed for its signed checkpoint, not for its host's certificate: TLS hides from the
+//! network what is asked and answered, and adds nothing to what is believed.
 
 use std::sync::Arc;
 
@@ -25,13 +25,20 @@ pub(super) fn config(root: Option<&[u8]>) -> Result<ClientConfig, RekorError> {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                let why = "this system has no certificate authorities: install ca-certificates, or \
-                           name a PEM file with SSL_CERT_FILE";
-                return Err(RekorError::Tls(why.into()));
+                return Err(nobody_to_trust(&found.errors));
             }
         }
     }
     with(roots)
+}
+
+fn nobody_to_trust(errors: &[rustls_native_certs::Error]) -> RekorError {
+    let why = "no certificate authorities are found: install ca-certificates, or name a PEM file with \
+               SSL_CERT_FILE";
+    RekorError::Tls(match errors.first() {
+        Some(error) => format!("{why} ({error})"),
+        None => why.into(),
+    })
 }
 
 /// For clients that never speak TLS.

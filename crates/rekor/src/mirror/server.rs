@@ -6,11 +6,10 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::get;
-use tokio::net::TcpListener;
 
 use super::Mirror;
 use crate::error::RekorError;
-use crate::server::{answer, parse_digest, run};
+use crate::server::{Listening, answer, parse_digest, run};
 
 /// Serves a mirror on `listener` until `shutdown` resolves: `GET /archive/<sha256>`, as the log's own
 /// archive, `GET /archived/<sha256>`, the signed note about these bytes, and `GET /checkpoint`, the last
@@ -19,7 +18,7 @@ use crate::server::{answer, parse_digest, run};
 /// # Errors
 /// [`RekorError::Io`] if the listener fails.
 pub async fn serve_mirror(
-    listener: TcpListener,
+    listener: impl Into<Listening>,
     mirror: Arc<Mirror>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
@@ -28,7 +27,7 @@ pub async fn serve_mirror(
         .route("/archived/{digest}", get(archived))
         .route("/checkpoint", get(checkpoint))
         .with_state(mirror);
-    run(listener, router, "serving the mirror", shutdown).await
+    run(listener.into(), router, "serving the mirror", shutdown).await
 }
 
 async fn object(State(mirror): State<Arc<Mirror>>, Path(name): Path<String>) -> Response {

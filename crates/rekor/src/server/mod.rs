@@ -1,9 +1,11 @@
 //! The log over HTTP: the write and read API of Rekor v2, and the archive beside it.
 
 pub(crate) mod answer;
+mod listening;
 mod protojson;
 mod request;
 mod services;
+mod tls;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -19,10 +21,11 @@ use axum::routing::{get, post};
 use siegel_ident::Digest;
 use siegel_translog::TilePath;
 use siegel_translog::tiles::Level;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+pub use listening::Listening;
 pub use services::Services;
+pub use tls::{TlsFileError, TlsIdentity};
 
 use crate::error::RekorError;
 use crate::log::Log;
@@ -37,32 +40,48 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may take after the shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves `services` on `listener` until `shutdown` resolves; then ends open requests and returns.
+/// Serves `services` on `listener`, plain or over TLS, until `shutdown` resolves; then ends open requests and returns.
 /// When it has returned and no other handle is left, the storage is closed.
 ///
 /// # Errors
 /// [`RekorError::Io`] if the listener fails.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listening>,
     services: impl Into<Services>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
-    run(
-        listener,
-        router(services.into()),
-        "serving the log",
-        shutdown,
-    )
-    .await
+    let router = router(services.into());
+    run(listener.into(), router, "serving the log", shutdown).await
 }
 
 /// Serves any of this crate's servers until `shutdown` resolves; then ends open requests.
 pub(crate) async fn run(
-    listener: TcpListener,
+    listening: Listening,
     router: Router,
     what: &'static str,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
+    let (tcp, identity) = listening.into_parts();
+    let Some(identity) = identity else {
+        return on(tcp, router, what, shutdown).await;
+    };
+    let listener = tls::TlsListener::new(tcp, identity.config());
+    tokio::select! {
+        served = on(listener, router, what, shutdown) => served,
+        never = identity.keep_current(tls::LOOK) => match never {},
+    }
+}
+
+async fn on<L>(
+    listener: L,
+    router: Router,
+    what: &'static str,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RekorError>
+where
+    L: axum::serve::Listener,
+    L::Addr: std::fmt::Debug,
+{
     let (asked, was_asked) = tokio::sync::oneshot::channel::<()>();
     let stop = async move {
         shutdown.await;

@@ -8,12 +8,11 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::{Answer, MAX_ADD, Refused, Witness};
 use crate::error::RekorError;
-use crate::server::{answer, parse_digest, read_body, room_for_bodies, run};
+use crate::server::{Listening, answer, parse_digest, read_body, room_for_bodies, run};
 
 struct Context {
     witness: Arc<Witness>,
@@ -27,7 +26,7 @@ struct Context {
 /// # Errors
 /// [`RekorError::Io`] if the listener fails.
 pub async fn serve_witness(
-    listener: TcpListener,
+    listener: impl Into<Listening>,
     witness: Witness,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RekorError> {
@@ -39,7 +38,7 @@ pub async fn serve_witness(
         .route("/add-checkpoint", post(add_checkpoint))
         .route("/checkpoint/{origin}", get(checkpoint))
         .with_state(context);
-    run(listener, router, "serving the witness", shutdown).await
+    run(listener.into(), router, "serving the witness", shutdown).await
 }
 
 async fn add_checkpoint(State(context): State<Arc<Context>>, body: Body) -> Response {

@@ -10,7 +10,8 @@ use siegel_rekor::{
 };
 
 use super::ready::Ready;
-use super::trouble::{Opening, listen};
+use super::tls::TlsArgs;
+use super::trouble::Opening;
 use super::{anchors, host_clock, stop};
 use crate::failure::{Exit, Failure};
 use crate::say::note;
@@ -31,6 +32,8 @@ pub(super) struct LogArgs {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:8090")]
     listen: String,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// A witness that is asked to cosign every checkpoint; may be given several times
     #[arg(long, value_name = "NAME=HEXKEY@URL")]
     witness: Vec<WitnessAt>,
@@ -52,10 +55,10 @@ pub(super) async fn serve(args: LogArgs, json: bool) -> Result<Exit, Failure> {
     let (of_key, of_folder) = (opening("--key", &key_file), opening("--folder", &folder));
     let origin = &args.origin;
     let witnesses = Witnesses::new(&args.witness).map_err(|why| {
-        let help = "a witness is NAME=HEXKEY@http://HOST:PORT";
+        let help = "a witness is NAME=HEXKEY@http://HOST:PORT, or https://";
         Failure::usage("bad-witness", "--witness", why, help)
     })?;
-    let (listener, at) = listen(&args.listen).await?;
+    let (listening, place) = args.tls.listen(&args.listen).await?;
     fits(&of_folder, &key_file, origin)?;
     let key = LogKey::load_or_create(origin, &key_file).map_err(|why| match why {
         RekorError::Proof(why) => {
@@ -70,7 +73,7 @@ pub(super) async fn serve(args: LogArgs, json: bool) -> Result<Exit, Failure> {
     let log = opened.map_err(|why| of_folder.failed(why))?;
     let kept = log.clone();
     let services = Services::beside_key(log, &key_file).map_err(|why| of_key.failed(why))?;
-    note(&format!("log {origin} on http://{at}"));
+    note(&format!("log {origin} on {}", place.url));
     note(&format!("its key: {}", hex::encode(anchors.key)));
     let anchors_file = anchors::beside_key(&key_file, &anchors, &args.witness)?;
     if let Some(file) = &anchors_file {
@@ -86,13 +89,13 @@ pub(super) async fn serve(args: LogArgs, json: bool) -> Result<Exit, Failure> {
     if args.witness.is_empty() {
         note("UNWITNESSED: no --witness is asked");
     }
-    let mut ready = Ready::of("log", at).signing(origin, &anchors.key);
+    let mut ready = Ready::at("log", &place).signing(origin, &anchors.key);
     ready.anchors = anchors_file.map(|file| file.display().to_string());
     ready.trusted_root = root;
     ready.say(json)?;
     let (every, now) = (Seconds(args.refresh), host_clock());
     tokio::select! {
-        served = siegel_rekor::serve(listener, services, stop()) => served
+        served = siegel_rekor::serve(listening, services, stop()) => served
             .map_err(|why| Failure::failed("serve-log", "log", why, ""))?,
         () = witnesses.keep_fresh(&kept, every, &now) => {}
     }

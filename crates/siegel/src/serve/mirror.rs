@@ -10,7 +10,8 @@ use siegel_rekor::{LogReader, Mirror, Mirroring, RekorError, serve_mirror};
 use siegel_translog::predicate;
 
 use super::ready::Ready;
-use super::trouble::{Opening, listen};
+use super::tls::TlsArgs;
+use super::trouble::Opening;
 use super::{host_clock, stop};
 use crate::audit_cmd::read_anchors;
 use crate::failure::{Exit, Failure};
@@ -36,13 +37,16 @@ pub(super) struct MirrorArgs {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:8093")]
     listen: String,
+    #[command(flatten)]
+    tls: TlsArgs,
 }
 
 pub(super) async fn serve(args: MirrorArgs, json: bool) -> Result<Exit, Failure> {
     let failed = |why: RekorError| Failure::failed("serve-mirror", "mirror", why, "");
     let anchors = read_anchors(&args.anchors)?.log;
-    let log = LogReader::new(&args.of)
-        .map_err(|why| Failure::usage("bad-log", &args.of, why, "name an http:// URL"))?;
+    let log = LogReader::new(&args.of).map_err(|why| {
+        Failure::usage("bad-log", &args.of, why, "name an http:// or https:// URL")
+    })?;
     let with = Mirroring {
         name: &args.name,
         key_file: &args.key,
@@ -50,7 +54,7 @@ pub(super) async fn serve(args: MirrorArgs, json: bool) -> Result<Exit, Failure>
         anchors: &anchors,
         names: Box::new(names),
     };
-    let (listener, at) = listen(&args.listen).await?;
+    let (listening, place) = args.tls.listen(&args.listen).await?;
     let opening = Opening {
         part: "mirror",
         option: "--key or --state",
@@ -59,10 +63,10 @@ pub(super) async fn serve(args: MirrorArgs, json: bool) -> Result<Exit, Failure>
     let opened = Mirror::open(with, host_clock()).await;
     let mirror = Arc::new(opened.map_err(|why| opening.failed(why))?);
     let (name, key) = (&args.name, mirror.named_key("").key);
-    note(&format!("mirror {name} of {} on http://{at}", args.of));
+    note(&format!("mirror {name} of {} on {}", args.of, place.url));
     note(&format!("its key: {}", hex::encode(key)));
-    Ready::of("mirror", at).signing(name, &key).say(json)?;
-    let served = serve_mirror(listener, Arc::clone(&mirror), stop());
+    Ready::at("mirror", &place).signing(name, &key).say(json)?;
+    let served = serve_mirror(listening, Arc::clone(&mirror), stop());
     tokio::select! {
         served = served => served.map_err(failed)?,
         followed = mirror.follow(&log) => followed.map_err(failed)?,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::tls::Place;
 use crate::failure::Failure;
 use crate::say::say_line;
 
@@ -12,6 +13,9 @@ pub(super) struct Ready<'a> {
     pub(super) part: &'static str,
     /// Where it listens: with port 0, the port that it got.
     pub(super) listen: String,
+    /// The URL of that: `https://`, if it serves over TLS. A depot has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<&'a str>,
     /// Its name in signature lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<&'a str>,
@@ -32,10 +36,19 @@ impl<'a> Ready<'a> {
         Self {
             part,
             listen: listen.to_string(),
+            url: None,
             name: None,
             key: None,
             anchors: None,
             trusted_root: None,
+        }
+    }
+
+    /// Of one that has a URL.
+    pub(super) fn at(part: &'static str, place: &'a Place) -> Self {
+        Self {
+            url: Some(&place.url),
+            ..Self::of(part, place.at)
         }
     }
 

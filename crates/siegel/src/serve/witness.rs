@@ -6,7 +6,8 @@ use clap::Args;
 use siegel_rekor::{Witness, WitnessLog, Witnessing, serve_witness};
 
 use super::ready::Ready;
-use super::trouble::{Opening, listen};
+use super::tls::TlsArgs;
+use super::trouble::Opening;
 use super::{host_clock, stop};
 use crate::failure::{Exit, Failure};
 use crate::say::note;
@@ -28,6 +29,8 @@ pub(super) struct WitnessArgs {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:8092")]
     listen: String,
+    #[command(flatten)]
+    tls: TlsArgs,
 }
 
 pub(super) async fn serve(args: WitnessArgs, json: bool) -> Result<Exit, Failure> {
@@ -39,7 +42,8 @@ pub(super) async fn serve(args: WitnessArgs, json: bool) -> Result<Exit, Failure
         state: &state,
         logs: &args.log,
     };
-    let (listener, at) = listen(&args.listen).await?;
+    let (listening, place) = args.tls.listen(&args.listen).await?;
+    let url = &place.url;
     let opening = Opening {
         part: "witness",
         option: "--key or --state",
@@ -47,13 +51,15 @@ pub(super) async fn serve(args: WitnessArgs, json: bool) -> Result<Exit, Failure
     };
     let witness = Witness::open(&with, host_clock()).map_err(|why| opening.failed(why))?;
     let key = witness.named_key("").key;
-    note(&format!("witness {name} on http://{at}"));
+    note(&format!("witness {name} on {url}"));
     note(&format!(
-        "for `siegel serve log`: --witness {name}={}@http://{at}",
+        "for `siegel serve log`: --witness {name}={}@{url}",
         hex::encode(key)
     ));
-    Ready::of("witness", at).signing(&name, &key).say(json)?;
-    serve_witness(listener, witness, stop())
+    Ready::at("witness", &place)
+        .signing(&name, &key)
+        .say(json)?;
+    serve_witness(listening, witness, stop())
         .await
         .map_err(|why| Failure::failed("serve-witness", "witness", why, ""))?;
     Ok(Exit::Ok)
