@@ -5,9 +5,7 @@ use std::sync::Arc;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
-use siegel_attest::{
-    ClusterConfig, Profile, ReferenceValue, Role, root_config, worker_config,
-};
+use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, root_config, worker_config};
 use siegel_ident::{
     ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, ProgramDigest, RunId, Secret,
     Timestamp,
