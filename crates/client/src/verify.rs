@@ -145,8 +145,8 @@ pub fn verify(
         &endorsed.entries,
         &genesis_entry,
     )?;
-    check_evidence(config, offer.evidence, &bundle, &genesis, &policy, now)?;
-    let ends = [Some(policy.not_after), endorsed.until];
+    let vouched = check_evidence(config, offer.evidence, &bundle, &genesis, &policy, now)?;
+    let ends = [Some(policy.not_after), endorsed.until, vouched];
     Ok(VerifiedPolicy {
         cluster: bundle.cluster_id,
         epoch: bundle.epoch,
@@ -298,6 +298,7 @@ fn check_one_log(sights: &Sights) -> Result<(), ClientRefusal> {
     }
 }
 
+/// Returns the end of what the vendor says about the machine, if that has one.
 fn check_evidence(
     config: &ClientConfig,
     evidence: &[u8],
@@ -305,7 +306,7 @@ fn check_evidence(
     genesis: &Genesis,
     policy: &AccessPolicy,
     now: Timestamp,
-) -> Result<(), ClientRefusal> {
+) -> Result<Option<Timestamp>, ClientRefusal> {
     let binding = bundle.binding(genesis).map_err(ClientRefusal::KeyBundle)?;
     let context = Context {
         now,
@@ -320,7 +321,7 @@ fn check_evidence(
         // Then only the checkpoint in it does: witnesses dated that, and it is as young as this device demands.
         return match config.log.witnesses.is_none() {
             true => Err(ClientRefusal::EvidenceUndated),
-            false => Ok(()),
+            false => Ok(appraisal.valid_until()),
         };
     };
     // Evidence is made after its key, and no key is older than this.
@@ -331,7 +332,7 @@ fn check_evidence(
             allowed: policy.key_ttl,
         });
     }
-    Ok(())
+    Ok(appraisal.valid_until())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use siegel_translog::testing::{TestLog, TestSigner};
 
 mod endorsements;
 mod evidence;
+mod hardware;
 mod witnesses;
 
 use super::*;

@@ -144,6 +144,19 @@ impl Platform {
         })
     }
 
+    /// The same platform at another time: certificates since a day and for a year, the list made a day ago.
+    pub fn living_at(mut self, now: Timestamp) -> Self {
+        let since = now.minus(Seconds(DAY));
+        for certificate in [&mut self.ark, &mut self.signer, &mut self.leaf] {
+            certificate.window = (since, now.plus(Seconds(365 * DAY)));
+        }
+        if let Some(list) = &mut self.list {
+            list.made = since;
+            list.next = Some(now.plus(Seconds(30 * DAY)));
+        }
+        self
+    }
+
     /// The report, signed by the chip.
     ///
     /// # Errors
