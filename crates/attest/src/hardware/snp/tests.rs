@@ -2,6 +2,7 @@
 
 mod chain;
 mod checks;
+mod differential;
 mod guest;
 mod real;
 mod reference;

@@ -4,5 +4,6 @@ mod command;
 mod hostile;
 mod image;
 mod kernel;
+mod second_opinion;
 mod snp;
 mod tdx;
