@@ -7,6 +7,7 @@
     clippy::indexing_slicing
 )]
 
+mod i11_mock;
 mod i11_production;
 mod i12_sizes;
 mod i14_hostile;

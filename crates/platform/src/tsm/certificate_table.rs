@@ -5,6 +5,8 @@
 //! (u32 little-endian, from the start of the table), ended by a row of zeros; then the
 //! certificates. The host wrote it, so nothing in it is trusted: a verifier checks the chain.
 
+mod pem;
+
 /// Bytes of one row of the directory.
 const ROW: usize = 24;
 
@@ -36,8 +38,8 @@ impl CertificateTable {
     ///
     /// # Errors
     ///
-    /// I14: too long, not ended, a row outside the table or over another row, a certificate twice
-    /// or not DER.
+    /// I14: too long, not ended, a row outside the table or over another row, a certificate twice,
+    /// neither DER nor one block of PEM.
     pub fn parse(table: &[u8]) -> Result<Self, CertificateTableError> {
         if table.len() > super::MAX_BLOB {
             return Err(CertificateTableError::TooLarge(table.len()));
@@ -46,30 +48,50 @@ impl CertificateTable {
         disjoint(&rows)?;
         let mut found = Self::default();
         for (index, row) in rows.iter().enumerate() {
-            let Some((name, slot)) = found.slot(&row.guid) else {
+            let Some((name, label, slot)) = found.slot(&row.guid) else {
                 continue;
             };
             let bytes = table.get(row.start..row.end).unwrap_or_default();
-            // The tag of a SEQUENCE. PEM starts with a dash.
-            if bytes.first() != Some(&0x30) {
-                return Err(CertificateTableError::NotDer { row: index, name });
-            }
-            if slot.replace(bytes.to_vec()).is_some() {
+            let der = der(bytes, label, name, index)?;
+            if slot.replace(der).is_some() {
                 return Err(CertificateTableError::Twice { row: index, name });
             }
         }
         Ok(found)
     }
 
-    fn slot(&mut self, guid: &[u8; 16]) -> Option<(&'static str, &mut Option<Vec<u8>>)> {
+    /// Name, label in PEM, and where it goes.
+    fn slot(
+        &mut self,
+        guid: &[u8; 16],
+    ) -> Option<(&'static str, &'static str, &mut Option<Vec<u8>>)> {
         match *guid {
-            VCEK => Some(("VCEK", &mut self.vcek)),
-            VLEK => Some(("VLEK", &mut self.vlek)),
-            ASK => Some(("ASK", &mut self.ask)),
-            ARK => Some(("ARK", &mut self.ark)),
-            CRL => Some(("CRL", &mut self.crl)),
+            VCEK => Some(("VCEK", pem::CERTIFICATE, &mut self.vcek)),
+            VLEK => Some(("VLEK", pem::CERTIFICATE, &mut self.vlek)),
+            ASK => Some(("ASK", pem::CERTIFICATE, &mut self.ask)),
+            ARK => Some(("ARK", pem::CERTIFICATE, &mut self.ark)),
+            CRL => Some(("CRL", pem::LIST, &mut self.crl)),
             _ => None,
         }
+    }
+}
+
+/// What a row holds, written either way.
+fn der(
+    bytes: &[u8],
+    label: &str,
+    name: &'static str,
+    row: usize,
+) -> Result<Vec<u8>, CertificateTableError> {
+    let bad = |why| CertificateTableError::Pem { row, name, why };
+    let der = match pem::is_meant(bytes) {
+        true => pem::decode(bytes, label).map_err(bad)?,
+        false => bytes.to_vec(),
+    };
+    // The tag of a SEQUENCE; more is the verifier's to find out.
+    match der.first() {
+        Some(0x30) => Ok(der),
+        _ => Err(CertificateTableError::NotDer { row, name }),
     }
 }
 
@@ -164,10 +186,23 @@ pub enum CertificateTableError {
         /// The certificate.
         name: &'static str,
     },
-    /// No DER, for example PEM.
+    /// PEM that is not exactly one block of its kind.
     #[error(
-        "row {row} of the host's certificate table: the {name} is not DER. A host that loaded PEM \
-         must convert it"
+        "row {row} of the host's certificate table: the {name} is PEM, but {why}. The host must give \
+         one block, or DER"
+    )]
+    Pem {
+        /// Which row.
+        row: usize,
+        /// The certificate.
+        name: &'static str,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// No DER, not even in PEM.
+    #[error(
+        "row {row} of the host's certificate table: the {name} is not DER. A host that loaded another \
+         format must convert it"
     )]
     NotDer {
         /// Which row.

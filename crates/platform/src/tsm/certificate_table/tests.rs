@@ -1,5 +1,7 @@
 use super::*;
 
+mod pem;
+
 /// As they stand in a table, written out once more: a constant that is used on both sides would
 /// hide a wrong byte order.
 const VCEK_BYTES: [u8; 16] = *b"\x63\xda\x75\x8d\xe6\x64\x45\x64\xad\xc5\xf4\xb9\x3b\xe8\xac\xcd";
@@ -148,7 +150,7 @@ fn refuses_rows_that_overlap() {
     assert!(CertificateTable::parse(&apart).is_ok());
 }
 
-// Catches a second certificate that replaces the first, and PEM or nothing handed on as DER.
+// Catches a second certificate that replaces the first, and text or nothing handed on as DER.
 #[test]
 fn refuses_a_second_certificate_and_what_is_not_der() {
     let twice = table(&[(ARK_BYTES, b"\x30a"), (ARK_BYTES, b"\x30b")]);
@@ -159,7 +161,7 @@ fn refuses_a_second_certificate_and_what_is_not_der() {
             name: "ARK"
         }
     );
-    for not_der in [&b"-----BEGIN CERTIFICATE-----"[..], b""] {
+    for not_der in [&b"MIIF"[..], b"\x00\x30", b" \x30", b""] {
         let error = refused(&table(&[(VCEK_BYTES, b"\x30"), (VLEK_BYTES, not_der)]));
         assert_eq!(
             error,

@@ -91,8 +91,11 @@ fn the_same_matrix_of_reports_and_certificates() {
     }
 }
 
-/// A change of the mock platform, and the check that refuses it here; `sev` has no such check, or leaves it to its caller.
-const ONLY_OURS: &[(&str, Check, fn(&mut Case))] = &[
+/// A change of the mock platform, and the check that refuses it here.
+type Change = (&'static str, Check, fn(&mut Case));
+
+/// `sev` has no such check, or leaves it to its caller.
+const ONLY_OURS: &[Change] = &[
     ("a root that is not AMD's", Check::SnpChain, |c| {
         c.roots = TrustRoots::vendors();
     }),
