@@ -227,7 +227,7 @@ fn chunks(script: &mut Script<'_>, rogue: &mut Rogue, session: &mut Session) {
     let (mut plain, mut frames, mut broken) = (0, 0, false);
     while !script.is_over() && frames < FRAMES_MAX {
         let times = match script.byte() {
-            choice @ 0..32 => usize::from(choice) * 8 + 1,
+            choice @ 0..4 => usize::from(choice) * 75 + 1,
             _ => 1,
         };
         let mut chunk = vec![script.byte() % 4];
