@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Bytes that a parser may hold for each byte of its input: a tree of CBOR has a node of many bytes for each.
 pub const FACTOR: usize = 96;
 /// And besides: buffers of a fixed size, and the target's own.
-pub const BASE: usize = 256 * 1024;
+pub const BASE: usize = 128 * 1024;
 
 struct Counting;
 

@@ -200,10 +200,11 @@ fn rogue(script: &mut Script<'_>, role: Role, initiator: bool) {
     };
     // A challenge is the peer's to choose; all else of its Hello is bound (I3).
     let bound = |hello: &[u8]| hello.get(..hello.len() - 32).map(<[u8]>::to_vec);
-    let good = hello.len() == honest.len() && bound(&hello) == bound(&honest) && shown == attested;
-    assert_eq!(sent, proof, "another proof");
+    let same_hello = hello.len() == honest.len() && bound(&hello) == bound(&honest);
+    // Evidence that changed on its way is signed by nobody: it is appraised, and refused there.
+    let good = same_hello && shown == attested && sent == proof;
     match session.peer().authenticated() {
-        Authenticated::Appraised(_) => assert!(good, "another Hello, or other evidence"),
+        Authenticated::Appraised(_) => assert!(good, "another Hello, or another proof"),
         Authenticated::Pending(pending) => assert_eq!(admits(pending), good),
         Authenticated::Vouched => panic!("nobody vouched"),
     }
@@ -226,7 +227,7 @@ fn chunks(script: &mut Script<'_>, rogue: &mut Rogue, session: &mut Session) {
     let (mut plain, mut frames, mut broken) = (0, 0, false);
     while !script.is_over() && frames < FRAMES_MAX {
         let times = match script.byte() {
-            choice @ 0..32 => usize::from(choice) * 8 + 1,
+            choice @ 0..4 => usize::from(choice) * 75 + 1,
             _ => 1,
         };
         let mut chunk = vec![script.byte() % 4];

@@ -25,8 +25,8 @@ pub fn write() -> Outcome {
         )?;
     }
     seed("session", "peer-dialled", &[5, 0, 0, 0, 0, 1, 1, 0, 9])?;
-    // 33 full chunks, eight times over; then a last one.
-    let long = [31, 0, 0].repeat(8);
+    // 226 full chunks, twice; then a last one.
+    let long = [3, 0, 0].repeat(2);
     let long = [&[2, 0, 0, 0, 0][..], &long, &[255, 1, 0]].concat();
     seed("session", "peer-long-message", &long)?;
     seed("session", "peer-other-hello", &[2, 5, 2, 0, 9])?;
