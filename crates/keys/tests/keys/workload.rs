@@ -56,6 +56,42 @@ async fn a_node_that_comes_back_is_dialled_again() {
     assert_eq!(script.seen().last().unwrap().0, 2);
 }
 
+// I3: a session ends after an hour, and the next request goes over a fresh one, with fresh evidence.
+#[tokio::test(start_paused = true)]
+async fn i3_a_request_after_an_hour_goes_over_a_fresh_session() {
+    let world = World::new(1);
+    let script = Script::new(&[]);
+    let nodes = three(&world, &script).await;
+    let kms = worker(&world);
+    kms.renew_lease(run()).await.unwrap();
+    tokio::time::advance(Duration::from_secs(1800)).await;
+    kms.renew_lease(run()).await.unwrap();
+    assert_eq!(nodes[0].met().len(), 1);
+    tokio::time::advance(Duration::from_secs(1800)).await;
+    kms.renew_lease(run()).await.unwrap();
+    assert_eq!(nodes[0].met().len(), 2);
+    let seen: Vec<u64> = script.seen().into_iter().map(|(node, _)| node).collect();
+    assert_eq!(seen, [1, 1, 1]);
+}
+
+// I8: a kept session that the node has ended costs no request: the same one, under its id, goes over
+// a fresh session at once. Catches an end that is taken for the node's death.
+#[tokio::test]
+async fn a_kept_session_that_was_ended_is_replaced_at_once() {
+    let world = World::new(1);
+    let script = Script::new(&[]);
+    let nodes = three(&world, &script).await;
+    let kms = worker(&world);
+    kms.renew_lease(run()).await.unwrap();
+    script.set(1, Does::Hang);
+    kms.renew_lease(run()).await.unwrap();
+    let seen = script.seen();
+    let asked: Vec<u64> = seen.iter().map(|(node, _)| *node).collect();
+    assert_eq!(asked, [1, 1, 1, 2]);
+    assert!(seen[1..].iter().all(|(_, id)| *id == seen[1].1));
+    assert_eq!(nodes[0].met().len(), 2);
+}
+
 // I9.
 #[tokio::test]
 async fn without_a_quorum_there_is_no_lease() {
