@@ -13,6 +13,8 @@ mod frames;
 pub mod fuzzing;
 mod handshake;
 mod hello;
+#[cfg(any(test, feature = "test-util"))]
+pub mod hostile;
 mod identity;
 mod noise;
 mod padding;

@@ -53,9 +53,15 @@ impl Session {
     /// frames keeps to it, and takes no earlier time than [`Session::begun`] or one it has seen.
     pub fn ends(&self) -> Timestamp {
         let end = self.challenged.plus(SESSION_LIFETIME);
-        // The one place that says how long what was learned about the peer holds.
-        match self.peer.authenticated {
-            Authenticated::Appraised(_) | Authenticated::Pending(_) | Authenticated::Vouched => end,
+        // The one place that says how long what was learned about the peer holds. Pending evidence is appraised
+        // anew by whoever grants something; its own end counts there.
+        match &self.peer.authenticated {
+            Authenticated::Appraised(appraisal) => {
+                // `valid_until` is the last good second.
+                let vouched = appraisal.valid_until().map(|last| last.plus(Seconds(1)));
+                vouched.map_or(end, |vouched| end.min(vouched))
+            }
+            Authenticated::Pending(_) | Authenticated::Vouched => end,
         }
     }
 

@@ -22,6 +22,10 @@ pub(crate) const PROGRAM: ProgramDigest = ProgramDigest::from_bytes([0x50; 32]);
 pub(crate) struct Node {
     pub(crate) identity: Arc<Identity>,
     pub(crate) measurement: Measurement,
+    /// What stands in for the TEE.
+    pub(crate) quote: fn(&Self, [u8; 64]) -> Vec<u8>,
+    /// Evidence from elsewhere, for a TEE that lies.
+    pub(crate) stored: Option<Vec<u8>>,
 }
 
 pub(crate) fn attester() -> Attester {
@@ -75,6 +79,8 @@ pub(crate) fn node(role: Role, seed: u64) -> Node {
     Node {
         identity: Arc::new(identity),
         measurement: measurement(role),
+        quote: Node::simulated,
+        stored: None,
     }
 }
 
@@ -92,6 +98,10 @@ impl Node {
 
     /// What the launcher answers to a quote request of this process.
     pub(crate) fn quote(&self, report_data: [u8; 64]) -> Vec<u8> {
+        (self.quote)(self, report_data)
+    }
+
+    fn simulated(&self, report_data: [u8; 64]) -> Vec<u8> {
         attester().attest(self.measurement, self.identity.config(), report_data, NOW)
     }
 }

@@ -13,6 +13,7 @@ use crate::{Authenticated, Opened};
 
 mod attacks;
 mod expectations;
+mod hardware;
 mod mitm;
 mod proofs;
 
