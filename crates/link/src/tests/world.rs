@@ -7,9 +7,7 @@ use std::time::Duration;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
-use siegel_attest::{
-    Binding, ClusterConfig, Profile, ReferenceValue, Role, worker_config,
-};
+use siegel_attest::{Binding, ClusterConfig, Profile, ReferenceValue, Role, worker_config};
 use siegel_ident::{ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, RunId, Secret};
 use siegel_platform::{
     BoxFuture, Clock, Platform, PlatformError, QuoteSource, StartInfo, SystemClock, TestClock,

@@ -93,15 +93,15 @@ fn i3_evidence_of_another_node_key_or_vendor() {
     type Change = fn(&mut Platform);
     let changes: [(Change, &str); 5] = [
         (
-            |p| drop(p.report.put(at::MEASUREMENT, &[4; 48])),
+            |p| _ = p.report.put(at::MEASUREMENT, &[4; 48]),
             "snp-measurement",
         ),
         (
-            |p| drop(p.report.put(at::HOST_DATA, &[9; 32])),
+            |p| _ = p.report.put(at::HOST_DATA, &[9; 32]),
             "snp-host-data",
         ),
         (
-            |p| drop(p.report.put(at::REPORT_DATA, &[9; 64])),
+            |p| _ = p.report.put(at::REPORT_DATA, &[9; 64]),
             "report-data",
         ),
         (|p| p.list = None, "snp-crl"),

@@ -172,7 +172,7 @@ fn i3_workload_evidence_as_kms_peer() {
     let identity = Identity::new(&mut rng(1), Role::Worker, kem_key, kms_config).unwrap();
     let worker = Node {
         identity: Arc::new(identity),
-        measurement: measurement(Role::KmsPeer),
+        ..node(Role::KmsPeer, 1)
     };
     let (mut a, first) = End::dial(&worker, worker.setup(kms()), 1);
     a.handshake.own.role = Role::KmsPeer;

@@ -9,7 +9,9 @@ use super::*;
 
 /// What the guest's platform gives for this report data; the log makes it larger than one frame.
 fn quote(config: [u8; 32], report_data: [u8; 64]) -> Vec<u8> {
-    let mut platform = Platform::new(Product::Genoa, SigningKey::Vcek).unwrap().living_at(NOW);
+    let mut platform = Platform::new(Product::Genoa, SigningKey::Vcek)
+        .unwrap()
+        .living_at(NOW);
     platform
         .report
         .put(at::HOST_DATA, &config)
@@ -68,7 +70,10 @@ fn i3_a_workload_on_real_hardware_is_appraised_for_production() {
     assert_eq!(refused(worker, TrustRoots::vendors()), "snp-chain");
 
     // Good evidence of the same guest, made for another channel.
-    let old = quote(*worker.as_bytes(), pending.binding(worker).report_data().unwrap());
+    let old = quote(
+        *worker.as_bytes(),
+        pending.binding(worker).report_data().unwrap(),
+    );
     let (_, again) = honest(
         &Node {
             stored: Some(old),
