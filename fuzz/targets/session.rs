@@ -37,12 +37,12 @@ fn attack(script: &mut Script<'_>, frame: &[u8]) -> Vec<Vec<u8>> {
     match script.byte() % 8 {
         0 | 1 => (),
         2 => {
-            let bit = script.number();
+            let bit = script.number() % (8 * frame.len()).max(1);
             if let Some(byte) = frame.get_mut(bit / 8) {
                 *byte ^= 1 << (bit % 8);
             }
         }
-        3 => frame.truncate(script.number()),
+        3 => frame.truncate(script.number() % (frame.len() + 1)),
         4 => frame = script.short().to_vec(),
         5 => return vec![frame.clone(), frame],
         6 => return Vec::new(),

@@ -31,5 +31,11 @@ pub fn write() -> Outcome {
     seed("session", "peer-long-message", &long)?;
     seed("session", "peer-other-hello", &[2, 5, 2, 0, 9])?;
     seed("session", "peer-other-evidence", &[3, 0, 0, 5, 2, 1, 0])?;
+    // A bit of the signature.
+    seed(
+        "session",
+        "peer-other-signature",
+        &[2, 0, 0, 0, 5, 2, 0x0b, 0],
+    )?;
     seed("session", "peer-other-proof", &[2, 0, 0, 0, 5, 2, 0, 9])
 }
