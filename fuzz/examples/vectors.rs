@@ -90,6 +90,8 @@ impl Vectors {
             mock_roots: false,
             now,
         };
+        let framed = input.evidence.staple(&input.endorsements)?;
+        self.seed("frame", name, &framed)?;
         let bytes = input.write();
         // A seed that is refused leads nowhere.
         Presented::read(&bytes).verify()?;

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
 use siegel_attest::{
-    ClusterConfig, Context, Profile, ReferenceValue, Role, TeeKind, TrustAnchors, root_config,
+    ClusterConfig, Context, Profile, ReferenceValue, Role, TrustAnchors, root_config,
     worker_config,
 };
 use siegel_ident::{
@@ -37,10 +37,11 @@ static CONFIG: LazyLock<Arc<ClusterConfig>> = LazyLock::new(|| {
 });
 
 fn reference(role: Role) -> ReferenceValue {
-    ReferenceValue {
-        tee: TeeKind::Simulated,
-        measurement: Measurement::from_bytes([role as u8; 32]),
-    }
+    ReferenceValue::simulated(measurement(role))
+}
+
+fn measurement(role: Role) -> Measurement {
+    Measurement::from_bytes([role as u8; 32])
 }
 
 fn config(role: Role) -> ConfigDigest {
@@ -66,7 +67,7 @@ pub fn identity(role: Role, seed: u64) -> Arc<Identity> {
 
 /// What the launcher attests of this process.
 pub fn evidence(identity: &Identity, report_data: [u8; 64]) -> Vec<u8> {
-    let measurement = reference(identity.role()).measurement;
+    let measurement = measurement(identity.role());
     ATTESTER.attest(measurement, identity.config(), report_data, NOW)
 }
 
@@ -74,6 +75,7 @@ pub fn evidence(identity: &Identity, report_data: [u8; 64]) -> Vec<u8> {
 pub fn admits(pending: &Pending) -> bool {
     let anchors = TrustAnchors {
         simulation_root: Some(ATTESTER.public_key()),
+        ..TrustAnchors::default()
     };
     let ctx = Context {
         now: NOW,

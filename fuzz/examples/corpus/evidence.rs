@@ -48,6 +48,10 @@ fn presented() -> Outcome {
         seed("certificate_table", "all", &certificate_table(&table))?;
     }
     seed("certificate_table", "none", &[0; 48])?;
+    let framed = platform.evidence()?.staple(&endorsements)?;
+    seed("frame", "snp", &framed)?;
+    let bare = platform.evidence()?.staple(&Endorsements::default())?;
+    seed("frame", "snp-bare", &bare)?;
     let mut input = Presented {
         evidence: platform.evidence()?,
         endorsements,

@@ -5,6 +5,7 @@
 //! input, two readings of one thing. It returns whether anything was read, so that a test can tell that it does read.
 
 mod event_log;
+mod frame;
 mod intel;
 mod nitro;
 pub mod seeds;
@@ -12,6 +13,7 @@ mod snp;
 mod x509;
 
 pub use event_log::event_log;
+pub use frame::frame;
 pub use intel::{ROOT, collateral, quote};
 pub use nitro::nitro;
 pub use snp::snp_report;
