@@ -209,9 +209,11 @@ fn of_tls<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error>
 
 fn tls_help(error: &rustls::Error) -> Option<&'static str> {
     match error {
-        // A bad signature is of an authority that has the name of a trusted one.
+        // A signature that does not fit is of an authority that has the name of a trusted one.
         rustls::Error::InvalidCertificate(
-            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+            CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. },
         ) => Some(
             "the server's certificate is of no authority that is trusted here: if it should be, name the \
              authority's PEM file with SSL_CERT_FILE",
