@@ -156,7 +156,7 @@ fn setup(identity: &Arc<Identity>, expect: Expect) -> Setup {
     Setup {
         identity: identity.clone(),
         deployment: (identity.role() == Role::KmsPeer).then_some(CLUSTER),
-        run: None,
+        purpose: None,
         expect,
     }
 }
