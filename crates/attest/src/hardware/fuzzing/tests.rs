@@ -1,7 +1,7 @@
 //! Each function reads the seeds, and bends of them without a panic.
 
 use super::*;
-use crate::hardware::snp::{Product, SigningKey};
+use crate::hardware::snp::{Product, SigningKey, mock};
 
 type Target = (&'static str, fn(&[u8]) -> bool, Vec<Vec<u8>>);
 
@@ -39,7 +39,14 @@ fn targets() -> Vec<Target> {
         ("collateral", collateral, vec![seeds::collateral().unwrap()]),
         ("nitro", nitro, seeds::nitro().unwrap().to_vec()),
         ("event_log", event_log, vec![seeds::event_log()]),
+        ("frame", frame, vec![stapled()]),
     ]
+}
+
+fn stapled() -> Vec<u8> {
+    let platform = mock::Platform::new(Product::Genoa, SigningKey::Vcek).unwrap();
+    let endorsements = platform.endorsements().unwrap();
+    platform.evidence().unwrap().staple(&endorsements).unwrap()
 }
 
 #[test]
