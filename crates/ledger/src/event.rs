@@ -150,6 +150,18 @@ impl Event {
                 run: *run,
                 worker: worker.unmarked(),
             },
+            Self::Admit {
+                joiner,
+                leaves,
+                over,
+            } => Self::Admit {
+                joiner: Joiner {
+                    marks: Vec::new(),
+                    ..joiner.clone()
+                },
+                leaves: *leaves,
+                over: *over,
+            },
             other => other.clone(),
         };
         // Plain data into memory: writing it cannot fail.

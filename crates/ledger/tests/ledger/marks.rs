@@ -3,7 +3,7 @@
 use siegel_attest::hardware::Mark;
 use siegel_ident::RunId;
 use siegel_ledger::limits::{MAX_MARKS, MAX_MARKS_EACH};
-use siegel_ledger::{Done, Event, Ledger, Workload};
+use siegel_ledger::{Done, Event, Ledger, Outcome, Workload};
 
 use crate::world::{World, fresh};
 
@@ -104,4 +104,40 @@ fn i14_marks_are_bounded_and_apart() {
     let full = worker(&world, &[("one/more", 1)]);
     assert_eq!(world.code(authorize(run, full)).0, "full");
     assert_eq!(world.ledger.marks().len(), MAX_MARKS);
+}
+
+// I6: catches a retry that counts as another request because the evidence was renewed in between.
+#[test]
+fn i6_a_retry_with_newer_evidence_is_the_same_request() {
+    let (mut world, policy, epoch) = World::open();
+    let claim = |world: &World, n| {
+        let mut claim = world.claim(policy, vec![epoch]);
+        claim.root = showing(claim.root, &[(NUMBER, n)]);
+        Event::RegisterRun {
+            claim,
+            fresh: Some(fresh(1)),
+        }
+    };
+    let (first, again) = (claim(&world, 1), claim(&world, 2));
+    let Outcome::Done(Done::RunRegistered { run, receipt }) = world.ask_as(70, first).outcome
+    else {
+        panic!("not registered");
+    };
+    let spent = world.spent();
+    let answer = world.ask_as(70, again).outcome;
+    assert_eq!(answer, Outcome::Done(Done::RunRegistered { run, receipt }));
+    assert_eq!(world.spent(), spent);
+    for (request, of) in [(71, take as fn(RunId, Workload) -> Event), (72, authorize)] {
+        let workload = |n| {
+            let workload = match request {
+                71 => world.root(1),
+                _ => world.worker(1),
+            };
+            of(run, showing(workload, &[(NUMBER, n)]))
+        };
+        let (first, again) = (workload(3), workload(4));
+        let first = world.ask_as(request, first).outcome;
+        assert!(matches!(first, Outcome::Done(_)), "{first:?}");
+        assert_eq!(world.ask_as(request, again).outcome, first);
+    }
 }

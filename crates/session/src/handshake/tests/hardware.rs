@@ -74,16 +74,14 @@ fn i3_a_workload_on_real_hardware_is_appraised_for_production() {
         *worker.as_bytes(),
         pending.binding(worker).report_data().unwrap(),
     );
-    let (_, again) = honest(
-        &Node {
-            stored: Some(old),
-            ..workload.clone()
-        },
-        workload.setup(kms()),
-        &kms_node,
-        kms_node.setup(kms_or_workload()),
-    )
-    .unwrap();
+    let liar = Node {
+        stored: Some(old),
+        ..workload.clone()
+    };
+    let (mut dials, first) = End::dial(&liar, liar.setup(kms()), 1);
+    let mut accepts = End::accept(&kms_node, kms_node.setup(kms_or_workload()), 77);
+    shake(&mut dials, first, &mut accepts, |_, frame| vec![frame]).unwrap();
+    let again = accepts.session.unwrap();
     let roots = mock::roots().unwrap();
     let anchors = TrustAnchors {
         simulation_root: None,
