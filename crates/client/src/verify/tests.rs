@@ -5,7 +5,7 @@ use siegel_attest::simulated::Attester;
 use siegel_attest::{Profile, Role};
 use siegel_endorse::Endorsement;
 use siegel_ident::{Digest, Secret};
-use siegel_policy::testing::measured;
+use siegel_policy::testing::{measured, real};
 use siegel_translog::Bundle;
 use siegel_translog::testing::{TestLog, TestSigner};
 
@@ -166,6 +166,9 @@ fn i11_production_policy_over_a_simulated_cluster() {
         policy: |p| {
             p.profile = Profile::Production;
             p.log.witnesses = 2;
+            p.kms.reference_values = vec![real(3)];
+            p.roles.root.reference_values = vec![real(4)];
+            p.roles.worker.reference_values = vec![real(5)];
         },
         ..Plan::default()
     };

@@ -4,7 +4,6 @@ use siegel_attest::hardware::TrustRoots;
 use siegel_attest::hardware::snp::mock::{self, Platform, at};
 use siegel_attest::hardware::snp::{Product, SigningKey};
 use siegel_ident::Seconds;
-use siegel_policy::testing::real;
 
 use super::*;
 
