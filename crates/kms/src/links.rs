@@ -1,5 +1,6 @@
 //! Raft messages between members: every member dials every other one, and sends only on the
-//! sessions that it dialled. Lost messages are Raft's business; queues are short and never block.
+//! sessions that it dialled. Lost messages are Raft's business; queues are short and never block. A
+//! session that grows old is replaced before it ends, and no message is lost by that.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -36,6 +37,16 @@ struct Link {
     queue: mpsc::Sender<RaftMessage>,
     /// Holds one task; dropping it ends the task.
     _task: JoinSet<()>,
+}
+
+/// Why a session is not used any further.
+enum Ended {
+    /// Nothing more will come.
+    Finished,
+    /// It broke, or the peer ended it.
+    Broken,
+    /// It grew old. This message goes first on the next one.
+    Old(Vec<u8>),
 }
 
 /// What one task knows.
@@ -98,6 +109,7 @@ impl Links {
 impl Line {
     async fn run(self, mut messages: mpsc::Receiver<RaftMessage>) {
         let peer = self.peer;
+        let mut first = None;
         loop {
             let connected = match self.process.upgrade() {
                 Some(process) => self.connect(&process).await,
@@ -106,15 +118,20 @@ impl Line {
             match connected {
                 Ok(stream) => {
                     tracing::info!(%peer, "connected");
-                    if self.send_all(stream, &mut messages).await.is_none() {
-                        return;
+                    match self.send_all(stream, first.take(), &mut messages).await {
+                        Ended::Finished => return,
+                        Ended::Broken => tracing::info!(%peer, "disconnected"),
+                        Ended::Old(message) => {
+                            first = Some(message);
+                            continue;
+                        }
                     }
-                    tracing::info!(%peer, "disconnected");
                 }
                 Err(cause) => tracing::debug!(%peer, %cause, "cannot dial"),
             }
             tokio::time::sleep(REDIAL).await;
             // What waited meanwhile is stale.
+            first = None;
             while messages.try_recv().is_ok() {}
         }
     }
@@ -138,27 +155,36 @@ impl Line {
         Ok(stream)
     }
 
-    /// Sends until the session breaks; `None` when nothing more will come.
+    /// Sends `first` and what comes, until the session breaks or grows old.
     async fn send_all(
         &self,
         mut stream: SessionStream,
+        mut first: Option<Vec<u8>>,
         messages: &mut mpsc::Receiver<RaftMessage>,
-    ) -> Option<()> {
+    ) -> Ended {
+        // A session that is old when it is new is none: the clock runs, and there is no hurry.
+        let mut used = false;
         loop {
             tokio::select! {
-                message = messages.recv() => {
-                    let body = Some(peer_message::Body::Raft(message?));
-                    let bytes = PeerMessage { body }.encode_to_vec();
+                bytes = next(&mut first, messages) => {
+                    let Some(bytes) = bytes else {
+                        return Ended::Finished;
+                    };
+                    if used && !stream.lasts(Duration::ZERO) {
+                        let _ = tokio::time::timeout(STALL, stream.close()).await;
+                        return Ended::Old(bytes);
+                    }
+                    used = true;
                     match tokio::time::timeout(STALL, stream.send(&bytes)).await {
                         Ok(Ok(())) => {}
-                        _ => return Some(()),
+                        _ => return Ended::Broken,
                     }
                 }
                 answer = stream.recv() => {
                     if let Ok(Some(bytes)) = answer {
                         self.answered(&bytes);
                     }
-                    return Some(());
+                    return Ended::Broken;
                 }
             }
         }
@@ -178,6 +204,18 @@ impl Line {
             member.replica.removed();
         }
     }
+}
+
+/// The message that waits longest.
+async fn next(
+    first: &mut Option<Vec<u8>>,
+    messages: &mut mpsc::Receiver<RaftMessage>,
+) -> Option<Vec<u8>> {
+    if first.is_some() {
+        return first.take();
+    }
+    let body = Some(peer_message::Body::Raft(messages.recv().await?));
+    Some(PeerMessage { body }.encode_to_vec())
 }
 
 /// Dials a place as what this process is now; the evidence there is appraised on the way.

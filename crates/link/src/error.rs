@@ -80,7 +80,11 @@ impl LinkError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Cut | Self::Timeout { .. } => true,
-            Self::Session(SessionError::NotFounded | SessionError::Exhausted { .. }) => true,
+            Self::Session(
+                SessionError::NotFounded
+                | SessionError::Exhausted { .. }
+                | SessionError::Expired { .. },
+            ) => true,
             Self::Rpc(status) => matches!(
                 status.code(),
                 Code::Unavailable | Code::Unknown | Code::Cancelled | Code::DeadlineExceeded

@@ -7,6 +7,7 @@ pub mod depot;
 mod endpoint;
 mod error;
 mod incoming;
+mod life;
 mod net;
 mod open;
 mod pipes;

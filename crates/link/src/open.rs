@@ -58,7 +58,7 @@ async fn dial_untimed(
         next: Next::Frame,
     };
     let session = drive(platform, &mut handshake, started, &sink, &mut frames).await?;
-    Ok(SessionStream::new(session, sink, frames, purpose))
+    Ok(SessionStream::new(platform, session, sink, frames, purpose))
 }
 
 /// The accepting side, after its first frame was read.

@@ -108,7 +108,7 @@ async fn open<A: Acceptor>(
         .map_err(|refusal| LinkError::Refused(Box::new(refusal)))?;
     setup.purpose = purpose;
     let session = accept(platform, setup, &first.data, &sink, &mut frames).await?;
-    Ok(SessionStream::new(session, sink, frames, purpose))
+    Ok(SessionStream::new(platform, session, sink, frames, purpose))
 }
 
 /// What the other side is told: a code, and the words of our own error types, which hold nothing

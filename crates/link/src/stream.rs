@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use siegel_platform::Platform;
 use siegel_session::{Opened, Opener, Peer, Purpose, Sealer, Session, SessionError};
 use siegel_wire::v1::Frame;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
 use crate::LinkError;
+use crate::life::Life;
+use crate::open::HANDSHAKE_TIMEOUT;
 use crate::purpose::{to_wire, unnamed};
 
 /// Frames that wait for the network: at most 512 KiB per session.
@@ -18,7 +21,8 @@ pub(crate) const QUEUE: usize = 8;
 pub(crate) type FrameSink = mpsc::Sender<Result<Frame, Status>>;
 
 /// An authenticated channel to one peer. Ends when dropped; [`SessionStream::close`] says goodbye
-/// first, so that the peer can tell the end from a cut.
+/// first, so that the peer can tell the end from a cut. It lives for an hour at most
+/// ([`siegel_session::SESSION_LIFETIME`]); then a fresh one must be dialled.
 pub struct SessionStream {
     sender: SessionSender,
     receiver: SessionReceiver,
@@ -28,6 +32,7 @@ pub struct SessionStream {
 
 /// The sending half.
 pub struct SessionSender {
+    life: Arc<Life>,
     sealer: Sealer,
     sink: FrameSink,
     /// True while frames of a message are on their way: if the future is dropped then, the rest
@@ -37,6 +42,7 @@ pub struct SessionSender {
 
 /// The receiving half.
 pub struct SessionReceiver {
+    life: Arc<Life>,
     opener: Opener,
     frames: Streaming<Frame>,
     closed: bool,
@@ -44,19 +50,23 @@ pub struct SessionReceiver {
 
 impl SessionStream {
     pub(crate) fn new(
+        platform: &Platform,
         session: Session,
         sink: FrameSink,
         frames: Streaming<Frame>,
         purpose: Option<Purpose>,
     ) -> Self {
+        let life = Arc::new(Life::of(&session, platform.clock.clone()));
         let (sealer, opener, peer) = session.split();
         Self {
             sender: SessionSender {
+                life: life.clone(),
                 sealer,
                 sink,
                 sending: false,
             },
             receiver: SessionReceiver {
+                life,
                 opener,
                 frames,
                 closed: false,
@@ -74,6 +84,12 @@ impl SessionStream {
     /// The purpose that the dialling side named; bound into the channel.
     pub fn purpose(&self) -> Option<Purpose> {
         self.purpose
+    }
+
+    /// True if the session lives for so long at both ends. The other end's hour began earlier, by a
+    /// handshake at most. Who is about to ask something dials anew rather than lose the answer.
+    pub fn lasts(&self, time: Duration) -> bool {
+        self.sender.life.left() > time.saturating_add(HANDSHAKE_TIMEOUT)
     }
 
     /// Sends one message; see [`SessionSender::send`].
@@ -122,7 +138,11 @@ impl SessionStream {
 impl SessionSender {
     /// Sends one message (at most 16 MiB); waits while the queue of 8 frames is full. If this
     /// future is dropped half-way the session is broken.
+    ///
+    /// # Errors
+    /// [`SessionError::Expired`] when the session has ended, [`LinkError::Cut`] if nobody is there.
     pub async fn send(&mut self, message: &[u8]) -> Result<(), LinkError> {
+        self.life.check()?;
         let frames = self.ready()?.seal(message)?;
         self.put(frames).await
     }
@@ -156,10 +176,16 @@ impl SessionReceiver {
     ///
     /// # Errors
     /// [`LinkError::Cut`] if the stream ends without a goodbye, the peer's refusal, or what the
-    /// session refuses.
+    /// session refuses: [`SessionError::Expired`] as soon as it has ended.
     pub async fn recv(&mut self) -> Result<Option<Vec<u8>>, LinkError> {
         while !self.closed {
-            let frame = self.frames.message().await?.ok_or(LinkError::Cut)?;
+            self.life.check()?;
+            let frame = tokio::select! {
+                frame = self.frames.message() => frame?.ok_or(LinkError::Cut)?,
+                () = self.life.until_over() => return Err(self.life.over().into()),
+            };
+            // The clock may have been moved while this waited.
+            self.life.check()?;
             match self.opener.open(&unnamed(frame)?)? {
                 Opened::Part => {}
                 Opened::Message(message) => return Ok(Some(message)),

@@ -1,6 +1,7 @@
 //! Real tonic over TCP loopback and over pipes.
 
 mod depot;
+mod expiry;
 mod purpose;
 mod raw;
 mod sessions;

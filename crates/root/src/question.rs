@@ -7,6 +7,7 @@ use siegel_ident::{Digest, Fencing, RunId, Step};
 use siegel_program::{BlockCount, BlockSum, Intrinsic, ProgramError, SumPlace};
 use siegel_seal::Suite;
 use siegel_seal::sealed_box::sealed_box_len;
+use siegel_session::SESSION_LIFETIME;
 use siegel_wire::v1;
 
 use crate::compute::{Job, Open};
@@ -21,8 +22,8 @@ const LEASE_BASE: Duration = Duration::from_secs(30);
 const LEASE_PER_BLOB: Duration = Duration::from_millis(5);
 /// and for each upload's training at this slow pace, in epochs × items × parameters a second,
 const LEASE_PACE: u64 = 20_000_000;
-/// but never more.
-const LEASE_MOST: Duration = Duration::from_secs(3600);
+/// but never more: a session must outlive it.
+const LEASE_MOST: Duration = Duration::from_secs(SESSION_LIFETIME.0 - 600);
 
 /// One intrinsic of one step.
 pub(crate) struct Question {

@@ -18,8 +18,8 @@ use crate::serve::Node;
 /// How long a worker may take to prepare: it asks the key service.
 const PREPARE: Duration = Duration::from_secs(20);
 
-/// One worker of one run. Its session is made at the first question and again after each trouble,
-/// with a fresh grant and fresh keys: a worker that was started anew is another one (I10).
+/// One worker of one run. Its session is made at the first question and again after each trouble
+/// or when it grows old, with a fresh grant and fresh keys: a worker that was started anew is another one (I10).
 pub(crate) struct Worker {
     node: Arc<Node>,
     channel: Channel,
@@ -55,8 +55,9 @@ impl Hand for Worker {
         limit: Duration,
     ) -> Result<v1::BlockSums, Trouble> {
         let mut session = match self.session.take() {
-            Some(session) => session,
-            None => self.connect().await?,
+            // The answer must come before the session ends.
+            Some(session) if session.lasts(limit) => session,
+            _ => self.connect().await?,
         };
         let body = Some(worker_request::Body::Compute(question));
         let request = v1::WorkerRequest { body }.encode_to_vec();

@@ -2,7 +2,7 @@
 
 use siegel_attest::{DocumentError, Refusal, Role};
 use siegel_ident::lp::LpError;
-use siegel_ident::{ClusterId, Seconds};
+use siegel_ident::{ClusterId, Seconds, Timestamp};
 
 /// A channel that must not be used any further. After any of these the handshake or the failing
 /// half of the session answers only [`SessionError::Broken`]: dial again.
@@ -104,6 +104,12 @@ pub enum SessionError {
         len: usize,
         /// The bound.
         max: usize,
+    },
+    /// The session is as old as it may get. A fresh handshake shows fresh evidence.
+    #[error("the session ended at {ended} (seconds since 1970): dial a new one")]
+    Expired {
+        /// When.
+        ended: Timestamp,
     },
     /// This direction has carried as many frames as one key may.
     #[error("the session has carried {frames} frames, its limit: dial a new one")]

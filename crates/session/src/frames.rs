@@ -166,15 +166,9 @@ impl Opener {
             .read_message(nonce, frame, &mut plain)
             .map_err(|_| refused("does not authenticate"))?;
         plain.truncate(read);
-        let no_chunk = refused("no valid chunk");
         match plain.split_first() {
             Some((&PART, chunk)) if chunk.len() == CHUNK => {
-                let partial = self.append(nonce, chunk)?;
-                // At least the last chunk is still to come.
-                if partial.missing() == 0 {
-                    return Err(no_chunk);
-                }
-                self.partial = Some(partial);
+                self.partial = Some(self.append(nonce, chunk)?);
                 Ok(Opened::Part)
             }
             Some((&LAST, chunk)) if !chunk.is_empty() => {
@@ -189,7 +183,7 @@ impl Opener {
             Some((&CLOSE, zeros)) if self.partial.is_none() && *zeros == [0; PADDED_MIN] => {
                 Ok(Opened::Closed)
             }
-            _ => Err(no_chunk),
+            _ => Err(refused("no valid chunk")),
         }
     }
 

@@ -7,7 +7,7 @@ use siegel_attest::{CHALLENGE_LEN, REPORT_DATA_LEN, Role};
 use siegel_ident::{ClusterId, Seconds, Timestamp};
 use snow::HandshakeState;
 
-use self::channel::{Channel, done, write};
+use self::channel::{Channel, write};
 use crate::expect::Side;
 use crate::hello::Hello;
 use crate::{Expect, Identity, Peer, Purpose, Session, SessionError, noise};
@@ -56,6 +56,8 @@ pub struct Handshake {
     side: Side,
     own: Hello,
     hello_sent: Timestamp,
+    /// The latest time seen: a clock that is set back makes no challenge younger.
+    latest: Timestamp,
     state: State,
 }
 
@@ -133,6 +135,7 @@ impl Handshake {
                 side,
                 own,
                 hello_sent: now,
+                latest: now,
                 state: State::Over,
             },
             noise,
@@ -144,6 +147,8 @@ impl Handshake {
     /// # Errors
     /// Any [`SessionError`]; the handshake is then over.
     pub fn on_frame(&mut self, now: Timestamp, frame: &[u8]) -> Result<Step, SessionError> {
+        self.latest = self.latest.max(now);
+        let now = self.latest;
         match (std::mem::replace(&mut self.state, State::Over), self.side) {
             (State::Noise(noise), Side::Responder) => self.answer_first(now, *noise, frame),
             (State::Noise(noise), Side::Initiator) => self.answer_hello(now, *noise, frame),
@@ -172,7 +177,7 @@ impl Handshake {
             }
             State::QuoteLast(mut channel, peer) => {
                 let send = self.prove(&mut channel, evidence)?;
-                Ok(done(send, channel, *peer))
+                Ok(self.done(send, channel, *peer))
             }
             State::Over => Err(SessionError::Broken),
             _ => Err(SessionError::OutOfTurn { got: "quote" }),

@@ -29,4 +29,4 @@ pub use identity::{Identity, PeerKeys};
 pub use padding::padded_len;
 pub use peer::{Authenticated, Peer, Pending};
 pub use purpose::Purpose;
-pub use session::Session;
+pub use session::{SESSION_LIFETIME, Session};

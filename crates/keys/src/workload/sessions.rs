@@ -63,13 +63,24 @@ impl Sessions {
         request: &v1::KmsRequest,
         limit: Duration,
     ) -> Result<Body, KeysError> {
-        let idle = self.lock().idle.get_mut(&node).and_then(Vec::pop);
-        let mut session = match idle {
-            Some(session) => session,
-            None => self.dial(platform, keys, node).await?,
+        let bytes = request.encode_to_vec();
+        let mut kept = self.take(node, limit);
+        let reply = loop {
+            let (mut session, old) = match kept.take() {
+                Some(session) => (session, true),
+                None => (self.dial(platform, keys, node).await?, false),
+            };
+            match session.call(&bytes, limit).await {
+                Ok(reply) => {
+                    self.keep(node, session);
+                    break reply;
+                }
+                // It ended meanwhile. The same request, under its id, on a fresh one. A session that the
+                // node ended first looks like a node that died: that is the caller's business.
+                Err(LinkError::Session(SessionError::Expired { .. })) if old => {}
+                Err(error) => return Err(error.into()),
+            }
         };
-        let reply = session.call(&request.encode_to_vec(), limit).await?;
-        self.keep(node, session);
         let reply = v1::KmsResponse::decode(reply.as_slice()).map_err(|_| bad("reply"))?;
         match reply.body {
             Some(Body::Refusal(refusal)) => Err(LinkError::Refused(Box::new(refusal)).into()),
@@ -101,6 +112,14 @@ impl Sessions {
         }
         tracing::info!(%node, cluster = %found, "session to the key service");
         Ok(session)
+    }
+
+    /// An idle session that lives as long as the request may take. Older ones are let go.
+    fn take(&self, node: NodeId, limit: Duration) -> Option<SessionStream> {
+        let mut state = self.lock();
+        let idle = state.idle.get_mut(&node)?;
+        idle.retain(|session| session.lasts(limit));
+        idle.pop()
     }
 
     fn keep(&self, node: NodeId, session: SessionStream) {

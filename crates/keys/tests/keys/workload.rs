@@ -56,6 +56,24 @@ async fn a_node_that_comes_back_is_dialled_again() {
     assert_eq!(script.seen().last().unwrap().0, 2);
 }
 
+// I3: a session ends after an hour, and the next request goes over a fresh one, with fresh evidence.
+#[tokio::test(start_paused = true)]
+async fn i3_a_request_after_an_hour_goes_over_a_fresh_session() {
+    let world = World::new(1);
+    let script = Script::new(&[]);
+    let nodes = three(&world, &script).await;
+    let kms = worker(&world);
+    kms.renew_lease(run()).await.unwrap();
+    tokio::time::advance(Duration::from_secs(1800)).await;
+    kms.renew_lease(run()).await.unwrap();
+    assert_eq!(nodes[0].met().len(), 1);
+    tokio::time::advance(Duration::from_secs(1800)).await;
+    kms.renew_lease(run()).await.unwrap();
+    assert_eq!(nodes[0].met().len(), 2);
+    let seen: Vec<u64> = script.seen().into_iter().map(|(node, _)| node).collect();
+    assert_eq!(seen, [1, 1, 1]);
+}
+
 // I9.
 #[tokio::test]
 async fn without_a_quorum_there_is_no_lease() {

@@ -9,6 +9,7 @@ mod death;
 mod endorsed;
 mod refusals;
 mod replacing;
+mod sessions;
 mod takeover;
 mod whole_path;
 mod witnesses;

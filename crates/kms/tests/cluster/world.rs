@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use siegel_attest::simulated::Attester;
@@ -58,11 +59,13 @@ struct Quotes {
     measurement: Measurement,
     config: ConfigDigest,
     clock: TestClock,
+    given: Arc<AtomicUsize>,
 }
 
 impl QuoteSource for Quotes {
     fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>> {
         let now = self.clock.now();
+        self.given.fetch_add(1, Ordering::SeqCst);
         let evidence = self
             .attester
             .attest(self.measurement, self.config, report_data, now);
@@ -107,6 +110,8 @@ pub(crate) struct World {
     pub(crate) net: Net,
     pub(crate) clock: TestClock,
     attester: Arc<Attester>,
+    /// How many quotes its processes were given.
+    pub(crate) quotes: Arc<AtomicUsize>,
     pub(crate) config: ClusterConfig,
     pub(crate) nodes: BTreeMap<u64, NodeProcess>,
     pub(crate) log: TestLog,
@@ -136,6 +141,7 @@ impl World {
             net: Net::new(),
             clock: TestClock::at(START),
             attester: Arc::new(attester),
+            quotes: Arc::default(),
             config,
             nodes: BTreeMap::new(),
             log,
@@ -236,6 +242,7 @@ impl World {
             measurement: measured(exe).measurement,
             config,
             clock: self.clock.clone(),
+            given: self.quotes.clone(),
         };
         Platform::new(
             Arc::new(self.clock.clone()),

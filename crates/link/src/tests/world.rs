@@ -8,7 +8,9 @@ use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
 use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, TeeKind, worker_config};
 use siegel_ident::{ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, RunId, Secret};
-use siegel_platform::{BoxFuture, Platform, PlatformError, QuoteSource, StartInfo, SystemClock};
+use siegel_platform::{
+    BoxFuture, Clock, Platform, PlatformError, QuoteSource, StartInfo, SystemClock, TestClock,
+};
 use siegel_session::{Expect, Identity, PeerKeys, Purpose, Setup};
 use tokio::task::JoinHandle;
 
@@ -46,11 +48,11 @@ pub(super) fn cluster() -> Arc<ClusterConfig> {
 
 /// Quotes as the launcher would for a process with this measurement and configuration, made so much
 /// longer that nobody who judges them takes them.
-struct Quotes(Measurement, ConfigDigest, usize);
+struct Quotes(Measurement, ConfigDigest, usize, Arc<dyn Clock>);
 
 impl QuoteSource for Quotes {
     fn quote(&self, report_data: [u8; 64]) -> BoxFuture<'_, Result<Vec<u8>, PlatformError>> {
-        let now = siegel_platform::Clock::now(&SystemClock);
+        let now = self.3.now();
         let mut evidence = attester().attest(self.0, self.1, report_data, now);
         evidence.resize(evidence.len() + self.2, 0);
         Box::pin(async move { Ok(evidence) })
@@ -70,6 +72,15 @@ pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
 
 /// A node whose evidence is `more` bytes longer than it should be.
 pub(super) fn with_long_evidence(role: Role, seed: u64, measured: u8, more: usize) -> Node {
+    any_node(role, seed, measured, more, Arc::new(SystemClock))
+}
+
+/// A node with a clock of its own.
+pub(super) fn at_clock(role: Role, seed: u64, measured: u8, clock: &TestClock) -> Node {
+    any_node(role, seed, measured, 0, Arc::new(clock.clone()))
+}
+
+fn any_node(role: Role, seed: u64, measured: u8, more: usize, clock: Arc<dyn Clock>) -> Node {
     let kms = cluster().digest().unwrap();
     let config = if role == Role::KmsPeer {
         kms
@@ -78,13 +89,9 @@ pub(super) fn with_long_evidence(role: Role, seed: u64, measured: u8, more: usiz
     };
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let identity = Identity::new(&mut rng, role, vec![0, 2, seed as u8], config).unwrap();
-    let quotes = Quotes(Measurement::from_bytes([measured; 32]), config, more);
-    let platform = Platform::new(
-        Arc::new(SystemClock),
-        Arc::new(quotes),
-        StartInfo::default(),
-        |_| (),
-    );
+    let measured = Measurement::from_bytes([measured; 32]);
+    let quotes = Quotes(measured, config, more, clock.clone());
+    let platform = Platform::new(clock, Arc::new(quotes), StartInfo::default(), |_| ());
     Node {
         platform,
         identity: Arc::new(identity),
@@ -150,6 +157,7 @@ impl Acceptor for Echo {
             match message.as_slice() {
                 b"silence" => continue,
                 b"drop" => return,
+                b"late" => tokio::time::sleep(Duration::from_millis(300)).await,
                 _ => message.reverse(),
             }
             if stream.send(&message).await.is_err() {

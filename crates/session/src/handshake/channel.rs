@@ -1,6 +1,6 @@
 //! From Noise messages to a session.
 
-use siegel_ident::{ClusterId, Digest};
+use siegel_ident::{ClusterId, Digest, Timestamp};
 use snow::HandshakeState;
 
 use super::{Next, Step};
@@ -44,7 +44,14 @@ impl Channel {
     }
 }
 
-pub(super) fn done(send: Vec<Vec<u8>>, channel: Channel, peer: Peer) -> Step {
+/// The peer has proved itself. `challenged` is when our Hello went, `begun` is now.
+pub(super) fn done(
+    send: Vec<Vec<u8>>,
+    channel: Channel,
+    peer: Peer,
+    challenged: Timestamp,
+    begun: Timestamp,
+) -> Step {
     let Channel {
         sealer,
         mut opener,
@@ -57,6 +64,8 @@ pub(super) fn done(send: Vec<Vec<u8>>, channel: Channel, peer: Peer) -> Step {
         opener,
         peer,
         channel: hash,
+        challenged,
+        begun,
     };
     Step {
         send,

@@ -9,7 +9,7 @@ use super::{CHALLENGE_LIFETIME, Handshake, Next, State, Step};
 use crate::expect::Side;
 use crate::hello::{Auth, CARRIED_MAX, Hello};
 use crate::proof::Proof;
-use crate::{Opened, SessionError};
+use crate::{Opened, Peer, SessionError};
 
 impl Handshake {
     /// Responder, message 1 → message 2 with our Hello.
@@ -99,7 +99,7 @@ impl Handshake {
         let auth = Auth::parse(&bytes)?;
         let peer = self.proof(&channel).check(auth, &self.setup.expect, now)?;
         match self.side {
-            Side::Initiator => Ok(done(Vec::new(), channel, peer)),
+            Side::Initiator => Ok(self.done(Vec::new(), channel, peer)),
             Side::Responder if self.setup.expect.attested() => {
                 let report_data = self.report_data(&channel)?;
                 self.state = State::QuoteLast(channel, Box::new(peer));
@@ -110,9 +110,13 @@ impl Handshake {
             }
             Side::Responder => {
                 let send = self.prove(&mut channel, Vec::new())?;
-                Ok(done(send, channel, peer))
+                Ok(self.done(send, channel, peer))
             }
         }
+    }
+
+    pub(super) fn done(&self, send: Vec<Vec<u8>>, channel: Channel, peer: Peer) -> Step {
+        done(send, channel, peer, self.hello_sent, self.latest)
     }
 
     /// Role, reflection and cluster, before anything is signed or quoted for this peer. Returns

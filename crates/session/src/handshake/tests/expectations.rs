@@ -148,6 +148,42 @@ fn i3_challenge_expires() {
     assert!(matches!(with_delay(60, 0), Err(SessionError::Stale { .. })));
 }
 
+// I3: a clock that is set back makes no challenge younger. Catches an age by the present time alone.
+#[test]
+fn i3_a_clock_set_back_revives_no_challenge() {
+    let (a, b) = (node(Role::KmsPeer, 1), node(Role::KmsPeer, 2));
+    let (mut a, first) = End::dial(&a, a.setup(kms()), 1);
+    let mut b = End::accept(&b, b.setup(kms_or_workload()), 2);
+    let answer = b.feed(&first).unwrap();
+    let proof = a.feed(&answer[0]).unwrap();
+    b.now = later(60);
+    b.feed(&proof[0]).unwrap();
+    b.now = NOW;
+    let error = b.feed(&proof[1]).unwrap_err();
+    assert!(matches!(error, SessionError::Stale { .. }), "{error}");
+}
+
+// A session is as old as the challenge that its peer answered. Catches an hour that counts from the
+// last frame, and a start before a time that was seen.
+#[test]
+fn a_session_ends_an_hour_after_its_challenge() {
+    let (a, b) = (node(Role::KmsPeer, 1), node(Role::KmsPeer, 2));
+    let (mut a, first) = End::dial(&a, a.setup(kms()), 1);
+    let mut b = End::accept(&b, b.setup(kms_or_workload()), 2);
+    let answer = b.feed(&first).unwrap();
+    a.now = later(10);
+    let proof = a.feed(&answer[0]).unwrap();
+    b.now = later(30);
+    b.feed(&proof[0]).unwrap();
+    b.now = later(20);
+    let answer = b.feed(&proof[1]).unwrap();
+    a.now = later(40);
+    a.feed(&answer[0]).unwrap();
+    let (a, b) = (a.session.unwrap(), b.session.unwrap());
+    assert_eq!((a.begun(), a.ends()), (later(40), later(3610)));
+    assert_eq!((b.begun(), b.ends()), (later(30), later(3600)));
+}
+
 // I3: another cluster, or a node without one.
 #[test]
 fn i3_cluster_must_agree() {
