@@ -4,5 +4,8 @@ mod depot;
 mod expiry;
 mod purpose;
 mod raw;
+mod relay;
+mod roles;
 mod sessions;
+mod stale;
 mod world;

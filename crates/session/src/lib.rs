@@ -11,6 +11,8 @@ mod expect;
 mod frames;
 mod handshake;
 mod hello;
+#[cfg(any(test, feature = "test-util"))]
+pub mod hostile;
 mod identity;
 mod noise;
 mod padding;

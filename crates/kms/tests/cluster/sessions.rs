@@ -3,8 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use siegel_ident::Seconds;
-use siegel_session::SESSION_LIFETIME;
+use siegel_attest::{KeyBundle, Role};
+use siegel_ident::{ClusterId, Seconds};
+use siegel_link::LinkError;
+use siegel_session::{SESSION_LIFETIME, SessionError};
 use tokio::time::Instant;
 
 use crate::world::World;
@@ -38,5 +40,51 @@ async fn i3_links_between_members_are_dialled_anew() {
         // What needs a quorum goes on.
         let id = world.request_id();
         world.bundle(id, &policy).await.unwrap();
+    }
+}
+
+/// Genuine evidence of a KMS node does not make it a root or a worker: no policy names it as one.
+#[tokio::test(flavor = "multi_thread")]
+async fn i3_kms_evidence_as_workload_gets_no_key() {
+    let mut world = World::founded(None).await;
+    let policy = world.register().await;
+    let id = world.request_id();
+    let bundle = world.bundle(id, &policy).await.unwrap().bundle;
+    let ask = world.run_request(&policy, KeyBundle::parse(&bundle).unwrap().epoch.0);
+    let id = world.request_id();
+    let grant = world
+        .root()
+        .register(&world, &id, ask.clone())
+        .await
+        .unwrap();
+    let kms = world.config.digest().unwrap();
+    let id = world.request_id();
+    let node = world.workload(Role::Root, "kms", kms);
+    let refusal = node.register(&world, &id, ask).await.unwrap_err();
+    assert_eq!(refusal.invariant, "I3", "{refusal:?}");
+    assert!(refusal.code.starts_with("evidence-"), "{refusal:?}");
+    let id = world.request_id();
+    let node = world.workload(Role::Worker, "kms", kms);
+    let refusal = node
+        .authorize(&world, &id, &grant.run_id)
+        .await
+        .unwrap_err();
+    assert_eq!(refusal.invariant, "I3", "{refusal:?}");
+    assert!(refusal.code.starts_with("evidence-"), "{refusal:?}");
+}
+
+/// A workload that belongs elsewhere finds out before it shows anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn i3_a_workload_of_another_cluster_gets_no_session() {
+    let world = World::founded(None).await;
+    let other = ClusterId::from_bytes([9; 32]);
+    for workload in [world.root(), world.worker()] {
+        let dialled = workload.session_as(&world, 1, Some(other)).await;
+        match dialled.map(|_| ()) {
+            Err(LinkError::Session(SessionError::Cluster { expected, .. })) => {
+                assert_eq!(expected, other);
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -132,8 +132,8 @@ async fn i3_a_kms_node_takes_no_purpose() {
     let mut raw = Raw::dial(&net, &at).await;
     let purpose = Some(crate::purpose::to_wire(&PURPOSE));
     let data = vec![1; 32];
-    raw.out.send(Frame { data, purpose }).await.unwrap();
-    assert_eq!(raw.refused().await, "handshake");
+    raw.out.send(Ok(Frame { data, purpose })).await.unwrap();
+    assert_eq!(raw.refused().await.code, "handshake");
     // Nor does an honest side dial with one.
     let node = worker();
     let setup = node.setup(Expect::Kms(cluster()), Some(PURPOSE));
@@ -158,6 +158,6 @@ async fn i14_a_purpose_comes_first_or_never() {
         fencing: Fencing(3),
     }));
     let data = vec![1; 32];
-    raw.out.send(Frame { data, purpose }).await.unwrap();
-    assert_eq!(raw.refused().await, "bad-purpose");
+    raw.out.send(Ok(Frame { data, purpose })).await.unwrap();
+    assert_eq!(raw.refused().await.code, "bad-purpose");
 }

@@ -1,16 +1,20 @@
 //! Nodes of a small simulation, each with a platform.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
-use siegel_attest::{ClusterConfig, Profile, ReferenceValue, Role, TeeKind, worker_config};
+use siegel_attest::{
+    Binding, ClusterConfig, Profile, ReferenceValue, Role, TeeKind, worker_config,
+};
 use siegel_ident::{ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, RunId, Secret};
 use siegel_platform::{
     BoxFuture, Clock, Platform, PlatformError, QuoteSource, StartInfo, SystemClock, TestClock,
 };
+use siegel_session::hostile::Claim;
 use siegel_session::{Expect, Identity, PeerKeys, Purpose, Setup};
 use tokio::task::JoinHandle;
 
@@ -64,6 +68,8 @@ impl QuoteSource for Quotes {
 pub(super) struct Node {
     pub(super) platform: Platform,
     pub(super) identity: Arc<Identity>,
+    /// How many peers it has let in.
+    pub(super) served: Arc<AtomicUsize>,
 }
 
 pub(super) fn node(role: Role, seed: u64, measured: u8) -> Node {
@@ -95,6 +101,7 @@ fn any_node(role: Role, seed: u64, measured: u8, more: usize, clock: Arc<dyn Clo
     Node {
         platform,
         identity: Arc::new(identity),
+        served: Arc::default(),
     }
 }
 
@@ -110,7 +117,57 @@ pub(super) fn root() -> Node {
     node(Role::Root, 3, 2)
 }
 
+pub(super) fn rng() -> siegel_platform::OsRng {
+    siegel_platform::rng::os_rng()
+}
+
 impl Node {
+    /// What it truly is, with a challenge of its own.
+    pub(super) fn claim(&self) -> Claim {
+        let role = self.identity.role();
+        Claim {
+            role,
+            deployment: (role == Role::KmsPeer).then_some(CLUSTER),
+            keys: self.keys(),
+            challenge: [0x11; 32],
+        }
+    }
+
+    /// What its evidence must bind to answer this peer, as it truly is.
+    pub(super) fn binding(&self, peer: &Claim) -> Binding {
+        Binding {
+            role: self.identity.role(),
+            deployment: Some(CLUSTER),
+            signing_key: self.keys().signing_key.to_vec(),
+            kem_key: self.keys().kem_key,
+            config: self.identity.config(),
+            challenge: peer.challenge.to_vec(),
+            checkpoint: None,
+        }
+    }
+
+    /// What its launcher says to that.
+    pub(super) async fn quote(&self, binding: &Binding) -> Vec<u8> {
+        let report_data = binding.report_data().unwrap();
+        self.platform.quote(report_data).await.unwrap()
+    }
+
+    /// How many peers it has let in.
+    pub(super) fn served(&self) -> usize {
+        self.served.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it has let so many in; more are a failure.
+    pub(super) async fn lets_in(&self, count: usize) {
+        let waiting = async {
+            while self.served() < count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(SOON, waiting).await.unwrap();
+        assert_eq!(self.served(), count);
+    }
+
     pub(super) fn keys(&self) -> PeerKeys {
         self.identity.keys()
     }
@@ -153,6 +210,7 @@ impl Acceptor for Echo {
     }
 
     async fn serve(&self, mut stream: SessionStream) {
+        self.node.served.fetch_add(1, Ordering::SeqCst);
         while let Ok(Some(mut message)) = stream.recv().await {
             match message.as_slice() {
                 b"silence" => continue,
