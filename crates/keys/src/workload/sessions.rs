@@ -75,8 +75,9 @@ impl Sessions {
                     self.keep(node, session);
                     break reply;
                 }
-                // It has ended, here or at the node. The same request, under its id, on a fresh one.
-                Err(LinkError::Cut | LinkError::Session(SessionError::Expired { .. })) if old => {}
+                // It ended meanwhile. The same request, under its id, on a fresh one. A session that the
+                // node ended first looks like a node that died: that is the caller's business.
+                Err(LinkError::Session(SessionError::Expired { .. })) if old => {}
                 Err(error) => return Err(error.into()),
             }
         };

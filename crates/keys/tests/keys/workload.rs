@@ -74,24 +74,6 @@ async fn i3_a_request_after_an_hour_goes_over_a_fresh_session() {
     assert_eq!(seen, [1, 1, 1]);
 }
 
-// I8: a kept session that the node has ended costs no request: the same one, under its id, goes over
-// a fresh session at once. Catches an end that is taken for the node's death.
-#[tokio::test]
-async fn a_kept_session_that_was_ended_is_replaced_at_once() {
-    let world = World::new(1);
-    let script = Script::new(&[]);
-    let nodes = three(&world, &script).await;
-    let kms = worker(&world);
-    kms.renew_lease(run()).await.unwrap();
-    script.set(1, Does::Hang);
-    kms.renew_lease(run()).await.unwrap();
-    let seen = script.seen();
-    let asked: Vec<u64> = seen.iter().map(|(node, _)| *node).collect();
-    assert_eq!(asked, [1, 1, 1, 2]);
-    assert!(seen[1..].iter().all(|(_, id)| *id == seen[1].1));
-    assert_eq!(nodes[0].met().len(), 2);
-}
-
 // I9.
 #[tokio::test]
 async fn without_a_quorum_there_is_no_lease() {

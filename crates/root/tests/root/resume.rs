@@ -1,6 +1,8 @@
 //! Runs whose root dies, and roots that do not know that they are dead: I6 (one result per step),
 //! I7 (same bytes), I8 (any process may die at any time).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use siegel_ident::{Digest, RequestId};
@@ -9,6 +11,7 @@ use siegel_link::depot::ObjectKind;
 use siegel_policy::RunParameters;
 use siegel_program::Plan;
 use siegel_seal::object::{Purpose, sealed_len};
+use siegel_session::SESSION_LIFETIME;
 use siegel_wire::v1::kms_request::Body as Ask;
 use siegel_wire::v1::run_event::Body;
 use siegel_wire::v1::{self};
@@ -89,6 +92,34 @@ async fn a_root_that_died_is_replaced_and_the_bytes_are_the_same() {
         );
         assert!(setting.release(&last).await == table, "after step {done}");
     }
+}
+
+// I3, I8: all sessions of a run end in its middle, with a commit on its way. Catches a root that goes
+// on over an old session, that loses the answer or the run with it, or that commits twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn i3_a_run_outlives_its_sessions() {
+    let table = undisturbed().await;
+    let setting = Setting::new(LONG, USERS, 1, NOISE).await;
+    let dialled = Arc::new(AtomicUsize::new(0));
+    let (ahead, count) = (setting.ahead.clone(), dialled.clone());
+    setting.kms.gate(move |ask, _| {
+        match ask {
+            // Asked each time before the worker is dialled.
+            Ask::RunPeers(_) => {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            Ask::CommitStep(commit) if commit.step == 3 => {
+                ahead.store(SESSION_LIFETIME.0, Ordering::SeqCst);
+            }
+            _ => {}
+        }
+        Way::Clear
+    });
+    let events = setting.run(setting.request_for(LONG_STEPS)).await;
+    assert_eq!(steps(&events), (0, (1..=LONG_STEPS).collect()));
+    let last = setting.kms.assert_one_result_each(LONG_STEPS);
+    assert!(setting.release(&last).await == table);
+    assert_eq!(dialled.load(Ordering::SeqCst), 2);
 }
 
 // I8: a run may lose more than one root, and be asked for after its end.

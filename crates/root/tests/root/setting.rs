@@ -1,6 +1,7 @@
 //! The setting of every test: one in-process network.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use siegel_attest::{Role, RootConfig, worker_config};
@@ -11,7 +12,7 @@ use siegel_ident::{
 };
 use siegel_keys::fake::{FakeNode, World, measured};
 use siegel_link::depot::{DepotClient, ObjectKind};
-use siegel_platform::{Clock as _, Peer as Placed, Platform, StartInfo, SystemClock};
+use siegel_platform::{Clock, Peer as Placed, Platform, StartInfo, SystemClock};
 use siegel_policy::{Column as PolicyColumn, ColumnKind, Policy};
 use siegel_program::{Bundle, Column, Record};
 use siegel_seal::object::{ObjectContext, open_release, unwrap_release_dek};
@@ -85,9 +86,21 @@ pub(crate) struct Setting {
     pub(crate) depot: DepotClient,
     /// Answers every request to "the" root.
     pub(crate) root: Root,
+    /// How many seconds the clocks of root and workers are ahead.
+    pub(crate) ahead: Arc<AtomicU64>,
     workers: u64,
     deadline: Timestamp,
     _node: FakeNode,
+}
+
+/// A host clock that is ahead.
+struct Ahead(Arc<AtomicU64>);
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        let ahead = self.0.load(Ordering::SeqCst);
+        SystemClock.now().plus(Seconds(ahead))
+    }
 }
 
 /// A root process. It has a runtime of its own: dropping it is `kill -9`.
@@ -138,6 +151,7 @@ impl Setting {
                 address: String::new(),
                 runtime: None,
             },
+            ahead: Arc::default(),
             workers,
             deadline: SystemClock.now().plus(Seconds(1800)),
             _node: node,
@@ -212,9 +226,11 @@ impl Setting {
         ready: UnboundedSender<String>,
     ) -> Platform {
         let measurement = measured(role).measurement().unwrap();
-        self.world.platform(measurement, config, start, move |at| {
+        let mut platform = self.world.platform(measurement, config, start, move |at| {
             ready.send(at).ok();
-        })
+        });
+        platform.clock = Arc::new(Ahead(self.ahead.clone()));
+        platform
     }
 
     async fn start_worker(&self, n: u64) {
