@@ -6,13 +6,15 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use siegel_attest::simulated::Attester;
 use siegel_attest::{
-    ClusterConfig, Context, Profile, ReferenceValue, Role, TrustAnchors, root_config,
-    worker_config,
+    ClusterConfig, Context, Profile, ReferenceValue, Role, TrustAnchors, root_config, worker_config,
 };
 use siegel_ident::{
-    ClusterId, ConfigDigest, Measurement, ProgramDigest, Secret, Timestamp, WitnessQuorum,
+    ClusterId, ConfigDigest, Fencing, Measurement, PolicyDigest, ProgramDigest, RunId, Secret,
+    Timestamp, WitnessQuorum,
 };
-use siegel_session::{Expect, Handshake, Identity, Next, Pending, Session, SessionError, Setup};
+use siegel_session::{
+    Expect, Handshake, Identity, Next, Pending, Purpose, Session, SessionError, Setup,
+};
 
 /// The clock of both ends.
 pub const NOW: Timestamp = Timestamp(1_800_000_000);
@@ -152,11 +154,18 @@ impl End {
     }
 }
 
+/// What root and worker talk about.
+const PURPOSE: Purpose = Purpose {
+    run: RunId::from_bytes([7; 16]),
+    policy: PolicyDigest::from_bytes([8; 32]),
+    fencing: Fencing(9),
+};
+
 fn setup(identity: &Arc<Identity>, expect: Expect) -> Setup {
     Setup {
         identity: identity.clone(),
         deployment: (identity.role() == Role::KmsPeer).then_some(CLUSTER),
-        purpose: None,
+        purpose: matches!(expect, Expect::Vouched { .. }).then_some(PURPOSE),
         expect,
     }
 }
