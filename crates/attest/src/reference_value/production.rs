@@ -88,13 +88,32 @@ fn tdx(reference: &tdx::Reference) -> Found {
     exact("mrtd", &reference.mrtd)?;
     demanded("xfam", &reference.xfam)?;
     demanded("mrservicetd", &reference.mrservicetd)?;
-    if matches!(reference.event_log, EventLogRule::Replay(_)) {
-        return Ok(());
-    }
-    exact("rtmr0", &reference.rtmr0)?;
-    exact("rtmr1", &reference.rtmr1)?;
-    exact("rtmr2", &reference.rtmr2)?;
-    exact("rtmr3", &reference.rtmr3)
+    let registers = [
+        ("rtmr0", &reference.rtmr0),
+        ("rtmr1", &reference.rtmr1),
+        ("rtmr2", &reference.rtmr2),
+        ("rtmr3", &reference.rtmr3),
+    ];
+    (0..)
+        .zip(registers)
+        .try_for_each(
+            |(register, (field, rule))| match named(&reference.event_log, register) {
+                true => Ok(()),
+                false => exact(field, rule),
+            },
+        )
+}
+
+/// The event log says what may be in the register: it must replay, and every event there has a digest that is demanded.
+fn named(log: &EventLogRule, register: u8) -> bool {
+    let EventLogRule::Replay(events) = log else {
+        return false;
+    };
+    let mut there = events
+        .iter()
+        .filter(|event| event.register == register)
+        .peekable();
+    there.peek().is_some() && there.all(|event| !matches!(event.digest, Rule::Ignore(_)))
 }
 
 fn sgx(reference: &sgx::Reference) -> Found {

@@ -1,9 +1,10 @@
 use super::*;
 use crate::hardware::ReferenceValues;
+use crate::hardware::event_log::{EventLogRule, EventRule};
 use crate::hardware::quote::AdvisoryRule;
 use crate::hardware::snp::mock::{Platform, reference};
 use crate::hardware::snp::{Product, SigningKey};
-use crate::hardware::{Freshness, Rule};
+use crate::hardware::{Freshness, Hex, Rule};
 
 const EXAMPLES: [&str; 4] = [
     include_str!("../../../../policies/reference/genoa.toml"),
@@ -148,6 +149,28 @@ fn i3_production_leaves_nothing_open_on_other_hardware() {
         let mut value = tdx.clone();
         open(&mut value);
         assert_eq!(refused(ReferenceValue::Tdx(value)), field);
+    }
+    // A log in place of exact registers: catches one that replays to anything.
+    let event = |register, digest| EventRule {
+        name: "a test".into(),
+        register,
+        kind: 6,
+        digest,
+        last: false,
+    };
+    let exactly = || Rule::Exact(Hex([1; 48]));
+    for (events, open) in [
+        (vec![], Some("rtmr1")),
+        (vec![event(2, exactly())], Some("rtmr1")),
+        (vec![event(1, ignore())], Some("rtmr1")),
+        (vec![event(1, exactly()), event(1, ignore())], Some("rtmr1")),
+        (vec![event(1, exactly()), event(1, exactly())], None),
+    ] {
+        let mut value = tdx.clone();
+        value.rtmr1 = ignore();
+        value.event_log = EventLogRule::Replay(events);
+        let found = ReferenceValue::Tdx(value).check_production();
+        assert_eq!(found.err().map(|open| open.field), open);
     }
     let ReferenceValue::Sgx(sgx) = find(TeeKind::Sgx) else {
         panic!()
