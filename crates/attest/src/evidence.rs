@@ -9,6 +9,7 @@
 //!   0x04  aws-nitro
 //! ```
 
+use siegel_ident::Timestamp;
 use siegel_ident::lp::{Reader, Writer};
 
 use crate::Refusal;
@@ -116,6 +117,18 @@ impl hardware::Evidence {
         // What is written can be read.
         Evidence::parse(&framed)?;
         Ok(framed)
+    }
+}
+
+/// When evidence says that it was made, before anybody has asked whether it is authentic. Only Nitro documents and simulated
+/// evidence do; of the latter an [`crate::Appraisal`] tells.
+pub fn claimed_time(evidence: &[u8]) -> Option<Timestamp> {
+    match Evidence::parse(evidence).ok()? {
+        Evidence::Simulated(_) => None,
+        Evidence::Hardware(stapled) if stapled.0.kind == Kind::AwsNitro => {
+            hardware::nitro::claimed_time(&stapled.0.body)
+        }
+        Evidence::Hardware(_) => None,
     }
 }
 

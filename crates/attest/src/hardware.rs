@@ -168,7 +168,7 @@ impl Appraisal {
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
-    /// The end of the earliest window: certificates, revocation lists, collateral.
+    /// The end of the earliest window: certificates, revocation lists, collateral, and the ages that the policy demands.
     pub fn valid_until(&self) -> Timestamp {
         self.valid_until
     }
@@ -252,7 +252,7 @@ pub(crate) fn appraise_as_one_of(
         });
     }
     let appraisal = Appraisal {
-        valid_until: authentic.valid_until(),
+        valid_until: outcomes.ends_before(authentic.valid_until()),
         outcomes: outcomes.into_vec(),
         authentic,
     };

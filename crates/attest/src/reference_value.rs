@@ -8,8 +8,10 @@ use siegel_ident::{Digest, Measurement, json};
 use crate::TeeKind;
 use crate::hardware::{Held, nitro, sgx, snp, tdx};
 
+mod listing;
 mod production;
 
+pub use listing::ListedRule;
 pub use production::OpenField;
 
 /// One accepted kind of guest. Of a simulation, the exact measurement; of a real TEE, a rule for every field

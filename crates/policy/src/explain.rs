@@ -161,6 +161,18 @@ fn described(value: &ReferenceValue) -> String {
     }
 }
 
+/// What is left open comes last, with the author's reasons.
+fn rules(value: &ReferenceValue, out: &mut String) -> fmt::Result {
+    let (open, demanded): (Vec<_>, Vec<_>) = value.rules().into_iter().partition(|rule| rule.open);
+    for rule in demanded {
+        writeln!(out, "    {}: {}", rule.field, rule.accepts)?;
+    }
+    for rule in open {
+        writeln!(out, "    {}: OPEN, {}", rule.field, rule.accepts)?;
+    }
+    Ok(())
+}
+
 fn parties(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     writeln!(out, "Who may do what")?;
     writeln!(out, "- keys are held by cluster {}", policy.kms.cluster_id)?;
@@ -173,6 +185,9 @@ fn parties(policy: &AccessPolicy, out: &mut String) -> fmt::Result {
     ] {
         for value in values {
             writeln!(out, "- {role}: {} TEE {}", value.tee(), described(value))?;
+            if value.name().is_some() {
+                rules(value, out)?;
+            }
         }
     }
     for program in &policy.programs {

@@ -166,6 +166,7 @@ fn wrong_use_is_said() {
         (vec![&report, "--policy", &policy], "reference-malformed"),
         (vec![&report, "--policy", &text], "reference-malformed"),
         (vec![&report, "--certificates", "absent"], "cannot-read"),
+        (vec![&report, "--collateral", &text], "useless-option"),
     ] {
         let (exit, said) = verdict(&[&["verify", "evidence"], args.as_slice()].concat());
         assert_eq!(

@@ -41,8 +41,14 @@ impl Freshness {
             }
             (Self::MaxAgeS(max), Some(issued)) => {
                 let age = now.since(issued);
-                let detail = format!("age of {what}: found {age}, wanted at most {max}");
-                outcomes.must(check, issued <= now && age <= *max, detail);
+                // Windows of what is not valid yet are asked elsewhere, exactly.
+                let ahead = issued > now.plus(crate::CLOCK_SKEW);
+                let detail = match ahead {
+                    true => format!("{what}: made at {issued}, which is after {now}"),
+                    false => format!("age of {what}: found {age}, wanted at most {max}"),
+                };
+                outcomes.must(check, !ahead && age <= *max, detail);
+                outcomes.until(issued.plus(*max));
             }
         }
     }

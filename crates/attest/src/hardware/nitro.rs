@@ -71,6 +71,13 @@ pub fn verify(body: &[u8], roots: &TrustRoots, now: Timestamp) -> Result<Authent
     })
 }
 
+/// The time in a document, whoever made it.
+pub(crate) fn claimed_time(body: &[u8]) -> Option<Timestamp> {
+    let signed = parse(body).ok()?;
+    let document = Document::parse(signed.payload.as_deref()?).ok()?;
+    Some(document.made_at())
+}
+
 /// COSE_Sign1, tagged or not, whose bytes are exactly the encoding of what was read. Nothing is unprotected, and the
 /// one protected header is the algorithm.
 pub(super) fn parse(body: &[u8]) -> Result<CoseSign1, Rejection> {

@@ -1,6 +1,7 @@
 //! What each check found: the list that an appraisal carries, and that a refusal explains itself with.
 
 use serde::Serialize;
+use siegel_ident::Timestamp;
 
 use super::{Check, Field, Rule};
 
@@ -29,7 +30,10 @@ pub struct Outcome {
 
 /// Collects outcomes. Policy checks are all asked, so that an author sees everything that is wrong at once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outcomes(Vec<Outcome>);
+pub(crate) struct Outcomes {
+    asked: Vec<Outcome>,
+    until: Option<Timestamp>,
+}
 
 impl Outcomes {
     pub(crate) fn passed(&mut self, check: Check, detail: impl Into<String>) {
@@ -79,28 +83,40 @@ impl Outcomes {
 
     /// The first failure.
     pub(crate) fn failure(&self) -> Option<&Outcome> {
-        self.0
+        self.asked
             .iter()
             .find(|outcome| outcome.status == Status::Failed)
     }
 
     /// How many checks failed.
     pub(crate) fn failures(&self) -> usize {
-        self.0
+        self.asked
             .iter()
             .filter(|outcome| outcome.status == Status::Failed)
             .count()
     }
 
+    /// What passed because it was young enough will be too old from here on.
+    pub(crate) fn until(&mut self, end: Timestamp) {
+        self.until = Some(self.until.map_or(end, |until| until.min(end)));
+    }
+
+    /// The earliest of these ends, or `end`.
+    pub(crate) fn ends_before(&self, end: Timestamp) -> Timestamp {
+        self.until.map_or(end, |until| until.min(end))
+    }
+
     pub(crate) fn into_vec(self) -> Vec<Outcome> {
-        self.0
+        self.asked
     }
 
     fn push(&mut self, check: Check, status: Status, detail: String) {
-        self.0.push(Outcome {
+        // Names and reasons are an author's words, claims the presenter's: nothing that could move a cursor.
+        let plain = |c: char| if c.is_control() { '?' } else { c };
+        self.asked.push(Outcome {
             check,
             status,
-            detail,
+            detail: detail.chars().map(plain).collect(),
         });
     }
 }

@@ -1,9 +1,11 @@
 //! What no reference value for production may leave open.
 
+use siegel_ident::Seconds;
+
 use super::ReferenceValue;
 use crate::hardware::event_log::EventLogRule;
 use crate::hardware::quote::{AdvisoryRule, QuoteRules};
-use crate::hardware::snp::SigningKey;
+use crate::hardware::snp::{Product, SigningKey};
 use crate::hardware::{Field, Freshness, Rule, nitro, sgx, snp, tdx};
 
 /// A field that a reference value for production leaves open, or allows to be what it must not be (I3).
@@ -20,7 +22,17 @@ pub struct OpenField {
 
 const EXACT: &str = "must be exact or any_of";
 const DEMANDED: &str = "must not be ignored";
-const AGED: &str = "must have a maximum age";
+const AGED: &str =
+    "must have a maximum age, and not a longer one than the vendor's own statements live";
+const FLOOR: &str = "must not accept 0";
+
+const DAY: u64 = 86_400;
+/// AMD makes a new list within the year that one is valid.
+const LIST_AGE_MAX: Seconds = Seconds(400 * DAY);
+/// Intel makes new collateral each month.
+const COLLATERAL_AGE_MAX: Seconds = Seconds(60 * DAY);
+/// A document's certificate lives for three hours.
+const DOCUMENT_AGE_MAX: Seconds = Seconds(DAY);
 
 type Found = Result<(), (&'static str, &'static str)>;
 
@@ -48,7 +60,7 @@ impl ReferenceValue {
 
 fn sev_snp(reference: &snp::Reference) -> Found {
     exact("measurement", &reference.measurement)?;
-    aged("crl", &reference.crl)?;
+    aged("crl", &reference.crl, LIST_AGE_MAX)?;
     demanded("product", &reference.product)?;
     // Version 2 does not say on which CPU it was made.
     never(
@@ -61,11 +73,16 @@ fn sev_snp(reference: &snp::Reference) -> Found {
         demanded("provider", &reference.provider)?;
     }
     let tcb = &reference.tcb;
-    demanded("tcb.boot_loader", &tcb.boot_loader)?;
+    never("tcb.boot_loader", &tcb.boot_loader, &0, FLOOR)?;
+    // Platforms in good order have a 0 there.
     demanded("tcb.tee", &tcb.tee)?;
-    demanded("tcb.snp", &tcb.snp)?;
-    demanded("tcb.microcode", &tcb.microcode)?;
-    demanded("vmpl", &reference.vmpl)?;
+    never("tcb.snp", &tcb.snp, &0, FLOOR)?;
+    never("tcb.microcode", &tcb.microcode, &0, FLOOR)?;
+    if reference.product.allows(&Product::Turin) {
+        never("tcb.fmc", &tcb.fmc, &0, FLOOR)?;
+    }
+    exact("vmpl", &reference.vmpl)?;
+    exact("platform.other_bits", &reference.platform.other_bits)?;
     let policy = &reference.guest_policy;
     never(
         "guest_policy.migrate_ma",
@@ -87,7 +104,8 @@ fn tdx(reference: &tdx::Reference) -> Found {
     quote(&reference.quote)?;
     exact("mrtd", &reference.mrtd)?;
     demanded("xfam", &reference.xfam)?;
-    demanded("mrservicetd", &reference.mrservicetd)?;
+    exact("mrservicetd", &reference.mrservicetd)?;
+    demanded("tee_tcb_svn", &reference.tee_tcb_svn)?;
     let registers = [
         ("rtmr0", &reference.rtmr0),
         ("rtmr1", &reference.rtmr1),
@@ -123,9 +141,20 @@ fn sgx(reference: &sgx::Reference) -> Found {
 }
 
 fn quote(rules: &QuoteRules) -> Found {
-    aged("quote.collateral", &rules.collateral)?;
-    demanded("quote.tcb_evaluation_number", &rules.tcb_evaluation_number)?;
+    aged("quote.collateral", &rules.collateral, COLLATERAL_AGE_MAX)?;
+    never(
+        "quote.tcb_evaluation_number",
+        &rules.tcb_evaluation_number,
+        &0,
+        FLOOR,
+    )?;
     exact("quote.tcb_status", &rules.tcb_status)?;
+    never(
+        "quote.tcb_status",
+        &rules.tcb_status,
+        &"Revoked".to_owned(),
+        "must not accept Revoked",
+    )?;
     match rules.advisories {
         AdvisoryRule::Only(_) => Ok(()),
         AdvisoryRule::Ignore(_) => Err(("quote.advisories", DEMANDED)),
@@ -133,7 +162,7 @@ fn quote(rules: &QuoteRules) -> Found {
 }
 
 fn aws_nitro(reference: &nitro::Reference) -> Found {
-    aged("age", &reference.age)?;
+    aged("age", &reference.age, DOCUMENT_AGE_MAX)?;
     exact("pcr0", &reference.pcr0)?;
     exact("pcr1", &reference.pcr1)?;
     exact("pcr2", &reference.pcr2)
@@ -160,9 +189,9 @@ fn never<T: Field>(field: &'static str, rule: &Rule<T>, value: &T, problem: &'st
     }
 }
 
-fn aged(field: &'static str, freshness: &Freshness) -> Found {
-    match freshness.is_demanded() {
-        true => Ok(()),
-        false => Err((field, AGED)),
+fn aged(field: &'static str, freshness: &Freshness, most: Seconds) -> Found {
+    match freshness {
+        Freshness::MaxAgeS(max) if *max <= most => Ok(()),
+        Freshness::MaxAgeS(_) | Freshness::Ignore(_) => Err((field, AGED)),
     }
 }

@@ -1,9 +1,11 @@
+use siegel_ident::Seconds;
+
 use super::*;
 use crate::hardware::ReferenceValues;
 use crate::hardware::event_log::{EventLogRule, EventRule};
 use crate::hardware::quote::AdvisoryRule;
 use crate::hardware::snp::mock::{Platform, reference};
-use crate::hardware::snp::{Product, SigningKey};
+use crate::hardware::snp::{BitSet, Product, SigningKey};
 use crate::hardware::{Freshness, Hex, Rule};
 
 const EXAMPLES: [&str; 4] = [
@@ -80,7 +82,7 @@ fn i3_production_leaves_nothing_open() {
         assert_eq!(value.check_production(), Ok(()), "{value}");
     }
     type Snp = fn(&mut snp::Reference);
-    let cases: [(&str, Snp); 13] = [
+    let cases: [(&str, Snp); 22] = [
         ("measurement", |r| r.measurement = ignore()),
         ("crl", |r| r.crl = Freshness::Ignore("a test".into())),
         ("product", |r| r.product = ignore()),
@@ -94,6 +96,21 @@ fn i3_production_leaves_nothing_open() {
         ("tcb.snp", |r| r.tcb.snp = ignore()),
         ("tcb.microcode", |r| r.tcb.microcode = ignore()),
         ("vmpl", |r| r.vmpl = ignore()),
+        ("vmpl", |r| r.vmpl = Rule::AtLeast(0)),
+        ("crl", |r| r.crl = Freshness::MaxAgeS(Seconds(401 * 86_400))),
+        ("tcb.boot_loader", |r| r.tcb.boot_loader = Rule::AtLeast(0)),
+        ("tcb.snp", |r| r.tcb.snp = Rule::AnyOf(vec![0, 25])),
+        ("tcb.microcode", |r| r.tcb.microcode = Rule::AtLeast(0)),
+        ("tcb.fmc", |r| {
+            r.product = Rule::AnyOf(vec![Product::Genoa, Product::Turin])
+        }),
+        ("platform.other_bits", |r| r.platform.other_bits = ignore()),
+        ("platform.other_bits", |r| {
+            r.platform.other_bits = Rule::AtLeast(BitSet(0))
+        }),
+        ("platform.alias_check", |r| {
+            r.platform.alias_check = Rule::AnyOf(vec![true, false])
+        }),
         ("guest_policy.migrate_ma", |r| {
             r.guest_policy.migrate_ma = ignore()
         }),
@@ -126,7 +143,7 @@ fn i3_production_leaves_nothing_open_on_other_hardware() {
         panic!()
     };
     type Tdx = fn(&mut tdx::Reference);
-    let cases: [(&str, Tdx); 11] = [
+    let cases: [(&str, Tdx); 16] = [
         ("quote.collateral", |r| {
             r.quote.collateral = Freshness::Ignore("a test".into())
         }),
@@ -137,6 +154,17 @@ fn i3_production_leaves_nothing_open_on_other_hardware() {
         ("quote.advisories", |r| {
             r.quote.advisories = AdvisoryRule::Ignore("a test".into())
         }),
+        ("quote.collateral", |r| {
+            r.quote.collateral = Freshness::MaxAgeS(Seconds(61 * 86_400))
+        }),
+        ("quote.tcb_evaluation_number", |r| {
+            r.quote.tcb_evaluation_number = Rule::AtLeast(0)
+        }),
+        ("quote.tcb_status", |r| {
+            r.quote.tcb_status = Rule::AnyOf(vec!["UpToDate".into(), "Revoked".into()])
+        }),
+        ("tee_tcb_svn", |r| r.tee_tcb_svn = ignore()),
+        ("mrservicetd", |r| r.mrservicetd = ignore()),
         ("mrtd", |r| r.mrtd = ignore()),
         ("xfam", |r| r.xfam = ignore()),
         ("mrservicetd", |r| r.mrservicetd = ignore()),
@@ -185,8 +213,9 @@ fn i3_production_leaves_nothing_open_on_other_hardware() {
         panic!()
     };
     type Nitro = fn(&mut nitro::Reference);
-    let cases: [(&str, Nitro); 4] = [
+    let cases: [(&str, Nitro); 5] = [
         ("age", |r| r.age = Freshness::Ignore("a test".into())),
+        ("age", |r| r.age = Freshness::MaxAgeS(Seconds(86_401))),
         ("pcr0", |r| r.pcr0 = ignore()),
         ("pcr1", |r| r.pcr1 = ignore()),
         ("pcr2", |r| r.pcr2 = ignore()),
@@ -196,4 +225,39 @@ fn i3_production_leaves_nothing_open_on_other_hardware() {
         open(&mut value);
         assert_eq!(refused(ReferenceValue::AwsNitro(value)), field);
     }
+}
+
+// Catches a field that people are not shown, or an open one that looks demanded.
+#[test]
+fn every_field_is_listed_in_plain_words() {
+    let [snp, tdx, ..] = &examples()[..] else {
+        panic!()
+    };
+    let rules = snp.rules();
+    let of = |field: &str| {
+        let mut found = rules.iter().filter(|rule| rule.field == field);
+        let rule = found.next().unwrap_or_else(|| panic!("{field}"));
+        assert!(found.next().is_none());
+        (rule.accepts.as_str(), rule.open)
+    };
+    assert_eq!(of("product"), ("exactly genoa", false));
+    assert_eq!(of("crl"), ("at most 2592000 s old", false));
+    assert_eq!(of("tcb.snp"), ("at least 25", false));
+    assert_eq!(of("denied_chips"), ("nothing", false));
+    assert_eq!(of("chip_id"), ("any chip of this generation", true));
+    let fields = EXAMPLES[0].lines().filter(|line| {
+        let name = line.split(" = ").next().unwrap_or_default();
+        line.contains(" = ") && !line.starts_with('#') && name != "name"
+    });
+    assert_eq!(rules.len(), fields.count());
+    assert!(
+        tdx.rules()
+            .iter()
+            .any(|rule| rule.field == "quote.tcb_status")
+    );
+    // What an author writes moves no cursor.
+    let mut value = mock();
+    value.provider = Rule::Ignore("a\u{1b}[2Jb\nc".into());
+    let listed = ReferenceValue::SevSnp(Box::new(value)).rules();
+    assert!(listed.iter().any(|rule| rule.accepts == "a?[2Jb?c"));
 }

@@ -3,8 +3,9 @@
 use siegel_attest::hardware::TrustRoots;
 use siegel_attest::{
     Context, Genesis, KeyBundle, KeyOffer, Profile, Refusal, Role, TrustAnchors, appraise,
+    claimed_time,
 };
-use siegel_ident::{ClusterId, Digest, Timestamp};
+use siegel_ident::{ClusterId, Digest, Seconds, Timestamp};
 use siegel_policy::Policy;
 use siegel_translog::Tree;
 
@@ -25,6 +26,9 @@ pub(crate) struct OfferedKey {
     /// Place in the log.
     pub(crate) index: u64,
 }
+
+/// How long after the witnesses saw its checkpoint evidence is made, at most: what the vendor published in between counts.
+const SOON: Seconds = Seconds(3600);
 
 /// Checks each offer as a client does, and that all clients saw this log. `tree` is absent if the
 /// log is not known as a whole.
@@ -151,18 +155,28 @@ fn evidence(
         simulation_root: pinned.or(genesis.config.simulation_root),
         vendors: TrustRoots::vendors(),
     };
-    let now = match policy.profile {
-        Profile::Simulation => bundle.expires,
-        Profile::Production => witnessed.unwrap_or(bundle.not_before),
-    };
-    let context = Context {
-        now,
-        profile: policy.profile,
-        genesis_profile: genesis.config.profile,
-        anchors: &anchors,
-    };
     let allowed = policy.allowed(Role::KmsBundle);
-    let appraisal = appraise(&offer.evidence, &binding, allowed, &context).map_err(refused)?;
+    let appraised = |now| {
+        let context = Context {
+            now,
+            profile: policy.profile,
+            genesis_profile: genesis.config.profile,
+            anchors: &anchors,
+        };
+        appraise(&offer.evidence, &binding, allowed, &context)
+    };
+    let appraisal = match (policy.profile, witnessed) {
+        (Profile::Production, Some(seen)) => {
+            // It was made after its checkpoint was seen, and before its key ended: when it says, or soon after.
+            let says =
+                claimed_time(&offer.evidence).filter(|at| (seen..=bundle.expires).contains(at));
+            let soon = seen.plus(SOON).min(bundle.expires);
+            let first = appraised(says.unwrap_or(seen));
+            first.or_else(|_| appraised(soon))
+        }
+        _ => appraised(bundle.expires),
+    }
+    .map_err(refused)?;
     let invalid = |invariant, why: &str| Wrong::new("evidence-invalid", invariant, why);
     let dated = appraisal.issued_at().or(witnessed);
     let dated = dated.ok_or_else(|| invalid("I1", "nothing says when the evidence was made"))?;

@@ -56,7 +56,8 @@ impl Handshake {
     }
 
     /// Responder, message 3 with the peer's Hello → wait for its proof. The initiator proves
-    /// itself first, so a stranger cannot make us ask the platform for quotes.
+    /// itself first. A workload's evidence is only kept then, so whoever calls itself one can make us ask the platform
+    /// for a quote.
     pub(super) fn finish_noise(
         &mut self,
         mut noise: HandshakeState,

@@ -12,7 +12,7 @@ const MAX: usize = 1 << 20;
 
 /// Reads one; every field must be named.
 pub fn read(path: &Path) -> Result<ReferenceValues, Failure> {
-    let text = files::read_text(path, "policy", MAX)?;
+    let text = files::read_text(path, "file of reference values", MAX)?;
     toml::from_str(&text).map_err(|why| {
         let at = path.display().to_string();
         let help = "every field must be named: { exact = … }, { any_of = […] }, { at_least = … } or { ignore = \"why\" }";

@@ -129,6 +129,7 @@ pub fn evidence(args: &EvidenceArgs, json: bool, now: Option<u64>) -> Result<Exi
     let now = clock(now)?;
     let file = files::read(&args.file, "evidence", FILE_MAX)?;
     let input = input::open(&file, args)?;
+    input::fits(input.evidence.kind, args)?;
     let endorsements = input::endorsements(args)?;
     let policy = args.policy.as_deref().map(reference::read).transpose()?;
     let expected = input::expected(args)?;

@@ -137,7 +137,22 @@ fn the_real_enclave_is_accepted() {
     }
     assert_eq!(failed(&good()), []);
     let appraisal = nitro().appraise(&references("nitro")).unwrap();
-    assert_eq!(appraisal.valid_until(), Timestamp(UNTIL));
+    let crate::hardware::Authentic::AwsNitro(found) = appraisal.authentic() else {
+        panic!();
+    };
+    // An hour after it was made, by the policy; the certificate would live longer.
+    let made = found.document().made_at();
+    assert_eq!(appraisal.valid_until(), made.plus(Seconds(3600)));
+    assert_eq!(appraisal.authentic().valid_until(), Timestamp(UNTIL));
+    // A clock that is a little slow refuses nothing; the document's own path tells when.
+    let mut early = nitro();
+    early.now = made.minus(Seconds(60));
+    assert!(early.appraise(&references("nitro")).is_ok());
+    early.now = made.minus(Seconds(61));
+    assert!(early.appraise(&references("nitro")).is_err());
+    let framed = early.evidence.staple(&early.endorsements).unwrap();
+    assert_eq!(crate::claimed_time(&framed), Some(made));
+    assert_eq!(crate::claimed_time(&framed[1..]), None);
 }
 
 /// The leaf lives three hours.

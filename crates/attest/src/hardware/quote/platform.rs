@@ -3,13 +3,13 @@
 use std::fmt;
 
 use dcap_qvl::{PckCertFlag, QuoteClaims};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use siegel_ident::Timestamp;
 
 use super::collateral::Dates;
 use super::framing::Authority;
 use crate::hardware::outcome::Outcomes;
-use crate::hardware::{Check, Field, Freshness, Hex, Mark, Rule};
+use crate::hardware::{Check, Field, Freshness, Hex, Mark, Rule, RuleError};
 
 /// TCB status in Intel's words.
 pub type TcbStatus = String;
@@ -101,13 +101,31 @@ impl Platform {
 }
 
 /// Advisories that a policy lives with: `{ only = ["INTEL-SA-00615"] }` or `{ ignore = "why" }`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AdvisoryRule {
     /// None but these.
     Only(Vec<String>),
-    /// Any, for a stated reason.
+    /// Any, for a stated reason; never an empty one.
     Ignore(String),
+}
+
+impl<'de> Deserialize<'de> for AdvisoryRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case", rename = "AdvisoryRule")]
+        enum Written {
+            Only(Vec<String>),
+            Ignore(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Only(advisories) => Ok(Self::Only(advisories)),
+            Written::Ignore(reason) if reason.trim().is_empty() => {
+                Err(serde::de::Error::custom(RuleError::NoReason))
+            }
+            Written::Ignore(reason) => Ok(Self::Ignore(reason)),
+        }
+    }
 }
 
 /// Demands on the platform and on Intel's statements about it.

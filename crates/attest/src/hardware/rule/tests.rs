@@ -105,7 +105,8 @@ fn freshness_is_an_age_and_a_presence() {
         (Some(899), Status::Failed),
         (Some(900), Status::Passed),
         (Some(1000), Status::Passed),
-        (Some(1001), Status::Failed),
+        (Some(1060), Status::Passed),
+        (Some(1061), Status::Failed),
     ] {
         assert_eq!(status(&max, issued), wanted, "{issued:?}");
     }

@@ -53,6 +53,26 @@ pub(super) fn open(file: &[u8], args: &EvidenceArgs) -> Result<Input, Failure> {
     })
 }
 
+/// Refuses what this kind of evidence has no use for: it would look as if it had been checked.
+pub(super) fn fits(kind: super::Kind, args: &EvidenceArgs) -> Result<(), Failure> {
+    use super::Kind::{SevSnp, Sgx, Tdx};
+    let given: [(&str, bool, &[super::Kind]); 5] = [
+        ("--certificates", !args.certificates.is_empty(), &[SevSnp]),
+        ("--crl", !args.crl.is_empty(), &[SevSnp]),
+        ("--collateral", args.collateral.is_some(), &[Tdx, Sgx]),
+        ("--event-log", args.event_log.is_some(), &[Tdx]),
+        ("--config", args.config.is_some(), &[SevSnp, Tdx, Sgx]),
+    ];
+    for (flag, there, kinds) in given {
+        if there && !kinds.contains(&kind) {
+            let message = format!("{kind} evidence has no use for it");
+            let help = "leave it out, or give the evidence that it is for";
+            return Err(Failure::usage("useless-option", flag, message, help));
+        }
+    }
+    Ok(())
+}
+
 /// Reads everything that is stapled.
 pub(super) fn endorsements(args: &EvidenceArgs) -> Result<Endorsements, Failure> {
     let read = |path: &Path, what| files::read(path, what, hardware::ENDORSEMENTS_MAX);
