@@ -86,6 +86,27 @@ fn i3_absent_is_not_zero() {
     assert_eq!(status(&Rule::Ignore("why".to_owned())), Status::Ignored);
 }
 
+// I14: an author's reason, or what a presenter claims, forges no line on a terminal.
+#[test]
+fn i14_outcomes_move_no_cursor() {
+    let mut outcomes = Outcomes::default();
+    let rule = Rule::Ignore("why\n  passed  snp-crl\u{1b}[2K".to_owned());
+    outcomes.rule(Check::SnpCrl, "a\rb", &rule, &"found\0".to_owned());
+    let [outcome] = &outcomes.into_vec()[..] else {
+        panic!();
+    };
+    assert!(
+        !outcome.detail.contains(char::is_control),
+        "{:?}",
+        outcome.detail
+    );
+    assert!(
+        outcome.detail.contains("why?  passed"),
+        "{}",
+        outcome.detail
+    );
+}
+
 #[test]
 fn freshness_is_an_age_and_a_presence() {
     let (now, max) = (Timestamp(1000), Freshness::MaxAgeS(Seconds(100)));
