@@ -4,14 +4,22 @@ use siegel_attest::ReferenceValue;
 use siegel_attest::hardware::snp::mock::{self, Platform, at};
 use siegel_attest::hardware::snp::{Product, SigningKey};
 use siegel_attest::hardware::{Endorsements, Rule, TrustRoots};
+use siegel_ident::Seconds;
 
 use super::*;
+use crate::SESSION_LIFETIME;
 
 /// What the guest's platform gives for this report data; the log makes it larger than one frame.
 fn quote(config: [u8; 32], report_data: [u8; 64]) -> Vec<u8> {
+    quote_until(None, config, report_data)
+}
+
+/// The same, of a chip whose certificate ends then.
+fn quote_until(until: Option<Timestamp>, config: [u8; 32], report_data: [u8; 64]) -> Vec<u8> {
     let mut platform = Platform::new(Product::Genoa, SigningKey::Vcek)
         .unwrap()
         .living_at(NOW);
+    platform.leaf.window.1 = until.unwrap_or(platform.leaf.window.1);
     platform
         .report
         .put(at::HOST_DATA, &config)
@@ -102,5 +110,46 @@ fn quote_of_worker(node: &Node, report_data: [u8; 64]) -> Vec<u8> {
     match &node.stored {
         Some(old) => old.clone(),
         None => quote(*node.identity.config().as_bytes(), report_data),
+    }
+}
+
+// I9: catches a channel to a peer about whose machine the vendor says nothing any more.
+#[test]
+fn i9_a_session_ends_with_the_vendors_statements() {
+    let kms_node = node(Role::KmsPeer, 1);
+    let mut workload = node(Role::Worker, 2);
+    let end = NOW.plus(Seconds(60));
+    for (quote, ends) in [
+        (
+            quote_of_worker as fn(&Node, [u8; 64]) -> Vec<u8>,
+            NOW.plus(SESSION_LIFETIME),
+        ),
+        (
+            |node: &Node, data| {
+                let end = NOW.plus(Seconds(60));
+                quote_until(Some(end), *node.identity.config().as_bytes(), data)
+            },
+            end.plus(Seconds(1)),
+        ),
+    ] {
+        workload.quote = quote;
+        let setups = (workload.setup(kms()), kms_node.setup(kms_or_workload()));
+        let (_, mut ours) = honest(&workload, setups.0, &kms_node, setups.1).unwrap();
+        let anchors = TrustAnchors {
+            simulation_root: None,
+            vendors: mock::roots().unwrap(),
+        };
+        let ctx = Context {
+            now: NOW,
+            profile: Profile::Production,
+            genesis_profile: Profile::Production,
+            anchors: &anchors,
+        };
+        let pending = ours.peer().pending().unwrap();
+        let appraisal = pending
+            .appraise(config(Role::Worker), &allowed(), &ctx)
+            .unwrap();
+        ours.peer.authenticated = Authenticated::Appraised(appraisal);
+        assert_eq!(ours.ends(), ends);
     }
 }
