@@ -236,7 +236,7 @@ fn i3_a_production_policy_leaves_nothing_open() {
         Exit::Usage,
         "bad-reference",
     );
-    folder.put("root.toml", b"");
+    folder.put("root.toml", b"# none\n");
     refusal(with(all.clone(), None), Exit::Usage, "bad-reference");
     let open = std::fs::read_to_string(folder.path("worker.toml")).unwrap();
     let open = open.replace(
@@ -353,7 +353,9 @@ fn check_gives_findings_and_exit_3_on_an_error() {
         .replace("\"witnesses\":0", "\"witnesses\":2");
     folder.put("policy.json", production.as_bytes());
     let bad = folder.check(NOW);
-    assert_eq!(bad.findings()[0].id, "simulated-in-production");
+    // I11: production takes no simulated measurement, so this is no policy at all.
+    assert_eq!(bad.findings()[0].id, "policy-malformed");
+    assert!(bad.findings()[0].message.contains("must be a real TEE"));
     assert_eq!(
         (bad.ok, exit_of(bad.findings())),
         (false, Exit::NotTrustworthy)
@@ -497,7 +499,7 @@ async fn i1_publish_refuses_a_bad_proof_and_a_bad_policy() {
         .replace("\"witnesses\":0", "\"witnesses\":2");
     folder.put("policy.json", production.as_bytes());
     let refused = publish(&args("http://127.0.0.1:9", None), NOW).await;
-    refusal(refused, Exit::NotTrustworthy, "simulated-in-production");
+    refusal(refused, Exit::NotTrustworthy, "policy-malformed");
     assert!(!folder.path("policy.sigstore.json").exists());
     assert!(!folder.path("policy.proof.json").exists());
 }
