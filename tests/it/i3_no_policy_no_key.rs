@@ -3,6 +3,7 @@
 use siegel_attest::{Profile, ReferenceValue};
 use siegel_ident::{Measurement, ProgramDigest};
 use siegel_policy::AccessPolicy;
+use siegel_policy::testing::real;
 use siegel_tests::{DRIVER, World, bundle, changed, code, crowd};
 
 /// Runs under a changed policy and returns the code that stops it.
@@ -87,6 +88,9 @@ async fn a_production_policy_is_not_registered_by_a_simulated_cluster() {
         .succeed(|policy| {
             policy.profile = Profile::Production;
             policy.log.witnesses = 2;
+            policy.kms.reference_values = vec![real(1)];
+            policy.roles.root.reference_values = vec![real(2)];
+            policy.roles.worker.reference_values = vec![real(3)];
         })
         .await;
     assert_eq!(code(&refused.expect_err("production")), "profile-mismatch");
