@@ -109,7 +109,7 @@ struct Verdict {
     /// The first check that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<hardware::Check>,
-    /// The end of the earliest window of certificates and collateral, unix seconds.
+    /// The end of the earliest window of certificates and collateral, and of the ages that a policy demands; unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_until: Option<Timestamp>,
     /// Every check that was asked.
@@ -150,6 +150,7 @@ pub fn evidence(args: &EvidenceArgs, json: bool, now: Option<u64>) -> Result<Exi
             ) {
                 Ok(appraisal) => Verdict {
                     verdict: "accepted",
+                    valid_until: Some(appraisal.valid_until()),
                     checks: appraisal.outcomes().to_vec(),
                     ..Verdict::authentic(&input, &found, args)
                 },
